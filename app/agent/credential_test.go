@@ -252,6 +252,10 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 			}
 			before = g.Epoch()
 		}
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { return store.RevokeKey(ctx, tx, a.ID, key.ID, at) })
+		if after := look(); after != before {
+			t.Errorf("revoke a key again: epoch %d, then %d, want no change", before, after)
+		}
 		_, key = issue(t, db, a.ID, "")
 		for range agent.MaxGrants + 1 {
 			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {

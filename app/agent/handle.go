@@ -28,10 +28,25 @@ func ValidHandle(s string) bool {
 	return true
 }
 
+// neutralBase is the base of the handles of agents whose names give none.
+const neutralBase = "agent"
+
 // HandleFrom returns the handle for a name: transliterated to ASCII, in lower case, with hyphens
 // between words. For a name without usable letters it returns "agent". The handle may be taken or
 // reserved, in which case Create appends a number.
 func HandleFrom(name string) string {
+	handle := shorten(romanize(name), handleMax)
+	if handle == "" {
+		return neutralBase
+	}
+	if len(handle) < handleMin {
+		return neutralBase + "-" + handle
+	}
+	return handle
+}
+
+// romanize returns a name in lower-case ASCII letters and digits, with a hyphen for each gap.
+func romanize(name string) string {
 	var b strings.Builder
 	gap := false
 	// Compatibility decomposition splits é into e and an accent, and ﬁ into f and i.
@@ -47,18 +62,8 @@ func HandleFrom(name string) string {
 			gap = false
 			b.WriteString(ascii)
 		}
-		if b.Len() >= handleMax {
-			break
-		}
 	}
-	handle := shorten(b.String(), handleMax)
-	if handle == "" {
-		return "agent"
-	}
-	if len(handle) < handleMin {
-		return "agent-" + handle
-	}
-	return handle
+	return b.String()
 }
 
 // numbered returns the n-th handle to try for a base: base, base-2, base-3, …

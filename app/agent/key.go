@@ -203,14 +203,19 @@ func (Store) expire(ctx context.Context, tx bun.Tx, id string, at time.Time) err
 	return bump(ctx, tx)
 }
 
+// revoke revokes keys and ends the sessions and grants begun with them. If all of them are revoked
+// already, it changes nothing.
 func (Store) revoke(ctx context.Context, tx bun.Tx, ids []string, now time.Time) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := tx.NewUpdate().Model((*Key)(nil)).Set("revoked_at = ?", database.Now(now)).
+	res, err := tx.NewUpdate().Model((*Key)(nil)).Set("revoked_at = ?", database.Now(now)).
 		Where("id IN ?", bun.Tuple(ids)).Where("revoked_at IS NULL").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("revoke keys: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return err
 	}
 	if _, err := tx.NewDelete().Model((*Session)(nil)).Where("credential IN ?", bun.Tuple(ids)).Exec(ctx); err != nil {
 		return fmt.Errorf("end the sessions of keys: %w", err)

@@ -73,7 +73,8 @@ func (n *Names) check(ctx context.Context, db bun.IDB, name string, self uuid.UU
 		return nil
 	}
 	keys := nameKeys(name)
-	if n.keepsBack(name) {
+	// A handle such as admin-2 is refused under every number, so the name that leads to it is too.
+	if n.keepsBack(name) || n.impersonates(romanize(name)) {
 		return &KeptBackError{wrongName("is reserved for the service and its staff; send another name")}
 	}
 	kept, err := reservedKeys(ctx, db)
@@ -111,13 +112,19 @@ func wrongName(message string) error {
 // keepsBack reports whether a name or handle looks like the service, its operator, its staff or a
 // part of the site.
 func (n *Names) keepsBack(name string) bool {
+	builtIn := func(key string) bool { return slices.Contains(builtInKeys, key) }
+	return slices.ContainsFunc(nameKeys(name), builtIn) || n.impersonates(name)
+}
+
+// impersonates reports whether a name or handle contains the name of the service or its operator,
+// or a word for its staff.
+func (n *Names) impersonates(name string) bool {
 	claims := []string{serviceKey}
 	if n != nil {
 		claims = append(claims, n.claims...)
 	}
 	for _, key := range nameKeys(name) {
-		claimed := func(claim string) bool { return strings.Contains(key, claim) }
-		if slices.Contains(builtInKeys, key) || slices.ContainsFunc(claims, claimed) {
+		if slices.ContainsFunc(claims, func(claim string) bool { return strings.Contains(key, claim) }) {
 			return true
 		}
 	}

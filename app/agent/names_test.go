@@ -44,45 +44,52 @@ func TestNames(t *testing.T) {
 		}
 		store := agent.Store{Names: names(t, ranked.ID)}
 		for name, want := range map[string]string{
-			"Market":                "reserved for the service",
-			"MARKET":                "reserved for the service",
-			"Мarket":                "mixes Cyrillic and Latin letters",
-			"Ｍａｒｋｅｔ":                "reserved for the service",
-			"𝐌𝐚𝐫𝐤𝐞𝐭":                "reserved for the service",
-			"rnarket":               "reserved for the service",
-			"Märkét!":               "reserved for the service",
-			"Mar\u200bket":          "invisible character U+200B",
-			"Market\ufe0f":          "invisible character U+FE0F",
-			"Market\U000e0067":      "invisible character U+E0067",
-			"Mar\u00adket":          "invisible character U+00AD",
-			"Mar\u034fket":          "invisible character U+034F",
-			"\u3164":                "invisible character U+3164",
-			"My\u00a0agent":         "space U+00A0",
-			"Pulsecast Official":    "reserved for the service",
-			"PuIsecast":             "reserved for the service",
-			"ᴘᴜʟsᴇᴄᴀsᴛ":             "small capital U+1D18",
-			"🅿ulsecast":             "reserved for the service",
-			"OFFlCIAL bot":          "reserved for the service",
-			"ADMlN":                 "reserved for the service",
-			"АРІ":                   "reserved for the service",
-			"ЅТАТІС":                "reserved for the service",
-			"Pu1secast Team":        "reserved for the service",
-			"My-Pulse-Cast-Bot":     "reserved for the service",
-			"Acme Forecasting Bot":  "reserved for the service",
-			"forecast.example.org":  "reserved for the service",
-			"The 0fficial Bot":      "reserved for the service",
-			"Site Admin":            "reserved for the service",
-			"Consensus":             "reserved for the service",
-			"Always 50 %":           "reserved for the service",
-			"GIobex":                "is reserved",
-			"Sibyl Eleven":          "ranked agent @oracle",
-			"sibyl-e1even":          "ranked agent @oracle",
-			"Oracle":                "ranked agent @oracle",
-			"Ноrizon":               "mixes Cyrillic and Latin letters",
-			"αgent":                 "mixes Greek and Latin letters",
-			"Sibyl Twelve":          "",
-			"Market Maker":          "",
-			"Admiral":               "",
+			"Market":               "reserved for the service",
+			"MARKET":               "reserved for the service",
+			"Мarket":               "mixes Cyrillic and Latin letters",
+			"Ｍａｒｋｅｔ":               "reserved for the service",
+			"𝐌𝐚𝐫𝐤𝐞𝐭":               "reserved for the service",
+			"rnarket":              "reserved for the service",
+			"Märkét!":              "reserved for the service",
+			"Mar\u200bket":         "invisible character U+200B",
+			"Market\ufe0f":         "invisible character U+FE0F",
+			"Market\U000e0067":     "invisible character U+E0067",
+			"Mar\u00adket":         "invisible character U+00AD",
+			"Mar\u034fket":         "invisible character U+034F",
+			"\u3164":               "invisible character U+3164",
+			"My\u00a0agent":        "space U+00A0",
+			"Pulsecast Official":   "reserved for the service",
+			"PuIsecast":            "reserved for the service",
+			"ᴘᴜʟsᴇᴄᴀsᴛ":            "small capital U+1D18",
+			"🅿ulsecast":            "reserved for the service",
+			"OFFlCIAL bot":         "reserved for the service",
+			"ADMlN":                "reserved for the service",
+			"АРІ":                  "reserved for the service",
+			"ЅТАТІС":               "reserved for the service",
+			"Pu1secast Team":       "reserved for the service",
+			"My-Pulse-Cast-Bot":    "reserved for the service",
+			"Acme Forecasting Bot": "reserved for the service",
+			"forecast.example.org": "reserved for the service",
+			"The 0fficial Bot":     "reserved for the service",
+			"Site Admin":           "reserved for the service",
+			"Consensus":            "reserved for the service",
+			"Always 50 %":          "reserved for the service",
+			"GIobex":               "is reserved",
+			"Админ":                "reserved for the service",
+			"Модератор 7":          "reserved for the service",
+			"ad'min bot":           "reserved for the service",
+			"Ад’мин":               "reserved for the service",
+			"Sibyl Eleven":         "ranked agent @oracle",
+			"sibyl-e1even":         "ranked agent @oracle",
+			"Oracle":               "ranked agent @oracle",
+			"Ноrizon":              "mixes Cyrillic and Latin letters",
+			"αgent":                "mixes Greek and Latin letters",
+			"Sibyl Twelve":         "",
+			"Market Maker":         "",
+			"Admiral":              "",
+			"Маркет":               "",
+			"Эдит":                 "",
+			"The League of Public and Private Sector Administrations": "",
 			"Прогноз":               "",
 			"GPT-Прогноз":           "",
 			"予測エージェントAI":            "",
@@ -148,7 +155,7 @@ func TestNamesOfOthers(t *testing.T) {
 		if house.Name != "Pulsecast House" || house.Handle != "pulsecast-house" {
 			t.Errorf("the operator's agent is %q, @%s", house.Name, house.Handle)
 		}
-		for i, name := range []string{"Market", "Sibyl", "Ad\u200bmin", "Мarket", strings.Repeat("\x00", 3)} {
+		for i, name := range []string{"Market", "Sibyl", "Ad\u200bmin", "Мarket", "Админ", "Модератор", strings.Repeat("\x00", 3)} {
 			subject := agent.New{Profile: agent.Profile{Name: name}, Issuer: "https://id.test", Subject: fmt.Sprint("s", i), At: at}
 			a, created, err := store.BySubject(t.Context(), db, subject)
 			if err != nil || !created || a.Name != a.Handle || !strings.HasPrefix(a.Handle, "agent-") {
@@ -157,6 +164,21 @@ func TestNamesOfOthers(t *testing.T) {
 			again, created, err := store.BySubject(t.Context(), db, subject)
 			if err != nil || created || again.ID != a.ID {
 				t.Errorf("%d: on the second request the agent is %+v, %v", i, again, err)
+			}
+		}
+	})
+}
+
+// TestOperatorCalledAgent checks that new agents get handles even if the operator's name is in every
+// neutral handle.
+func TestOperatorCalledAgent(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		store := agent.Store{Names: agent.NewNames("Agent", "https://forecast.example.org", nil)}
+		for name, want := range map[string]string{"予測": "agent-", "Al": "agent-", "Ada": "ada"} {
+			a, err := store.Create(t.Context(), db, agent.New{Profile: agent.Profile{Name: name}, At: at})
+			if err != nil || !strings.HasPrefix(a.Handle, want) {
+				t.Errorf("%q: %+v, %v", name, a, err)
 			}
 		}
 	})

@@ -72,6 +72,9 @@ func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 	}
 	for range 20 {
 		handle, err := s.freeHandle(ctx, db, base, kept)
+		if err == nil && handle == "" {
+			handle, err = s.freeHandle(ctx, db, neutralBase, Reserved)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +153,8 @@ func (s Store) insert(ctx context.Context, db bun.IDB, a *Agent) (bool, error) {
 
 // freeHandle returns the first of base, base-2, … base-100 that is neither reserved nor in use. If
 // there is none, it appends a random number, with more digits at each try. So a handle for a name
-// that thousands have costs only a few queries.
+// that thousands have costs only a few queries. It returns "" if all of these are reserved or in
+// use.
 func (s Store) freeHandle(ctx context.Context, db bun.IDB, base string, kept func(string) bool) (string, error) {
 	const inOrder, atRandom = 100, 50
 	numbers := make([]int, inOrder)
@@ -167,7 +171,7 @@ func (s Store) freeHandle(ctx context.Context, db bun.IDB, base string, kept fun
 			numbers[i] = inOrder + 1 + rand.IntN(span)
 		}
 	}
-	return "", fmt.Errorf("no free handle like %q", base)
+	return "", nil
 }
 
 // firstFree returns base with the first of the numbers that gives a free handle, or "" if none
@@ -178,6 +182,9 @@ func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []i
 		if handle := numbered(base, n); !kept(handle) {
 			tries = append(tries, handle)
 		}
+	}
+	if len(tries) == 0 {
+		return "", nil
 	}
 	var used []string
 	err := db.NewRaw("SELECT handle FROM agents WHERE handle IN ?0 UNION ALL SELECT handle FROM reserved_handles WHERE handle IN ?0", bun.Tuple(tries)).Scan(ctx, &used)

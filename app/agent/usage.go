@@ -274,20 +274,25 @@ func (u *Usage) take() (b batch) {
 	return b
 }
 
-// dropClosed removes the agents whose accounts were closed in the meantime.
-func (b *batch) dropClosed(ctx context.Context, tx bun.Tx) error {
-	ids := make([]uuid.UUID, len(b.hours))
-	for i, row := range b.hours {
-		ids[i] = row.AgentID
+// withoutClosed returns the batch without the rows of accounts that were closed in the meantime. b
+// keeps its rows, because Flush adds them again if the transaction fails.
+func (b batch) withoutClosed(ctx context.Context, tx bun.Tx) (batch, error) {
+	var ids []uuid.UUID
+	for _, row := range b.hours {
+		ids = append(ids, row.AgentID)
 	}
-	closed, err := ClosedAmong(ctx, tx, ids)
+	for i := range b.errors { // an error may be written one flush after its count
+		ids = append(ids, b.errors[i].AgentID)
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	closed, err := ClosedAmong(ctx, tx, slices.Compact(ids))
 	if err != nil || len(closed) == 0 {
-		return err
+		return b, err
 	}
-	b.hours = slices.DeleteFunc(b.hours, func(r usageHour) bool { return closed[r.AgentID] })
-	b.endpoints = slices.DeleteFunc(b.endpoints, func(r usageEndpoint) bool { return closed[r.AgentID] })
-	b.errors = slices.DeleteFunc(b.errors, func(r Failure) bool { return closed[r.AgentID] })
-	return nil
+	b.hours = slices.DeleteFunc(slices.Clone(b.hours), func(r usageHour) bool { return closed[r.AgentID] })
+	b.endpoints = slices.DeleteFunc(slices.Clone(b.endpoints), func(r usageEndpoint) bool { return closed[r.AgentID] })
+	b.errors = slices.DeleteFunc(slices.Clone(b.errors), func(r Failure) bool { return closed[r.AgentID] })
+	return b, nil
 }
 
 // flushRows is the most rows in one statement.
@@ -295,7 +300,8 @@ const flushRows = 500
 
 func (u *Usage) write(ctx context.Context, tx bun.Tx, b batch) error {
 	at := u.now()
-	if err := b.dropClosed(ctx, tx); err != nil {
+	b, err := b.withoutClosed(ctx, tx)
+	if err != nil {
 		return err
 	}
 	for part := range slices.Chunk(b.hours, flushRows) {

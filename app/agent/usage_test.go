@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -167,6 +168,80 @@ func TestErrorBetweenTwoFlushes(t *testing.T) {
 		if sum, err := usage.Last24h(t.Context(), db.Reader, a.ID); err != nil || sum.Requests != 1 {
 			t.Errorf("counted %+v, %v", sum, err)
 		}
+	})
+}
+
+// TestUsageOfClosedAccounts checks that a flush leaves out what it holds of a closed account, and
+// that a failed flush keeps the rest unchanged.
+func TestUsageOfClosedAccounts(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time { return at })
+		ada, bob := create(t, db, "Ada"), create(t, db, "Bob")
+		for _, a := range []*agent.Agent{ada, bob} {
+			usage.Count(a.ID, agent.Request{Method: "POST", Route: "/api/predictions", Status: 422, Code: "invalid_prediction", ID: []byte(a.Handle)})
+		}
+		closeAccount(t, db, ada.ID)
+		rename := func(from, to string) {
+			t.Helper()
+			if _, err := db.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename("agent_errors", "agent_errors_gone")
+		if usage.Flush(t.Context()) == nil {
+			t.Fatal("a flush without a table succeeded")
+		}
+		rename("agent_errors_gone", "agent_errors")
+		if err := usage.Flush(t.Context()); err != nil {
+			t.Fatalf("the flush after a failed one: %v", err)
+		}
+		for id, want := range map[uuid.UUID]int64{ada.ID: 0, bob.ID: 1} {
+			sum, err := usage.Last24h(t.Context(), db.Reader, id)
+			if err != nil || sum.Requests != want || sum.Errors != want {
+				t.Errorf("counted %+v, %v; want %d", sum, err, want)
+			}
+			list, err := usage.Failures(t.Context(), db.Reader, id)
+			if err != nil || len(list) != int(want) {
+				t.Errorf("errors: %+v, %v; want %d", list, err, want)
+			}
+		}
+	})
+}
+
+// TestLateErrorOfClosedAccount checks that a flush doesn't write an error of a closed account if the
+// flush before has written its count.
+func TestLateErrorOfClosedAccount(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		a := create(t, db, "Ada")
+		var usage *agent.Usage
+		between := true
+		usage = agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time {
+			if between { // Count reads the clock after it has counted
+				between = false
+				if err := usage.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+				closeAccount(t, db, a.ID)
+			}
+			return at
+		})
+		usage.Count(a.ID, agent.Request{Method: "POST", Route: "/api/predictions", Status: 422, Code: "invalid_prediction"})
+		if err := usage.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := db.NewSelect().Table("agent_errors").Count(t.Context()); err != nil || rows != 0 {
+			t.Errorf("%d errors of a closed account, %v", rows, err)
+		}
+	})
+}
+
+func closeAccount(t *testing.T, db *database.DB, id uuid.UUID) {
+	t.Helper()
+	inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+		_, _, err := store.Close(ctx, tx, id, at)
+		return err
 	})
 }
 

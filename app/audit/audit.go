@@ -44,6 +44,16 @@ const (
 	BackupRestored    = "backup_restored"
 )
 
+// Actions returns all actions. Filter.Action takes each of them.
+func Actions() []string {
+	return []string{
+		SignIn, SignOut, SignOutEverywhere, AdminCreated, AdminPassword, AdminRemoved,
+		AgentDisabled, AgentEnabled, AccountClosed, KeyIssued, KeyRevoked, SessionsEnded, NoteAdded,
+		Ruling, TextHidden, TextShown, AssignmentWritten, AssignmentEdited, AssignmentClosed,
+		TickRun, ReportClosed, HandleReserved, HandleFreed, BackupRestored,
+	}
+}
+
 // Shell is the actor of an act on the command line.
 const Shell = "(shell)"
 

@@ -2,6 +2,11 @@ package audit_test
 
 import (
 	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -65,4 +70,30 @@ func TestAuditIsAppendOnly(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestActionsAreComplete checks that Actions lists every constant of the actions.
+func TestActionsAreComplete(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "audit.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, d := range file.Decls {
+		block, ok := d.(*ast.GenDecl)
+		if !ok || block.Tok != token.CONST || !block.Lparen.IsValid() {
+			continue
+		}
+		for _, spec := range block.Specs {
+			value, err := strconv.Unquote(spec.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, value)
+		}
+	}
+	if got := audit.Actions(); len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
 }

@@ -43,7 +43,15 @@ func (d *doctor) database(ctx context.Context) {
 		d.say(fine, "pooler", "connections go through a pooler. Publishing costs less without it")
 	}
 	if !embedded {
-		d.databaseClock(ctx, db, time.Now)
+		d.postgres(ctx, db, time.Now)
+	}
+}
+
+// postgres checks what only a Postgres database has: a clock and perhaps a replica.
+func (d *doctor) postgres(ctx context.Context, db *database.DB, now func() time.Time) {
+	d.databaseClock(ctx, db, now)
+	if d.cfg.DatabaseReplicaURL != "" {
+		d.replica(ctx, db)
 	}
 }
 
@@ -51,14 +59,12 @@ func (d *doctor) database(ctx context.Context) {
 func (d *doctor) databaseClock(ctx context.Context, db *database.DB, now func() time.Time) {
 	offset, err := database.ClockOffset(ctx, db, now)
 	if err != nil {
-		return // the other checks report what is wrong
+		d.say(warn, "clock", "not compared with the database's: %v", err)
+		return
 	}
 	d.clock.add(-offset)
 	if offset.Abs() > maxSkew {
 		d.say(fail, "clock", "%s off the database's clock: a node here runs no jobs. Run an NTP client on both machines", offset.Abs().Round(time.Second))
-	}
-	if d.cfg.DatabaseReplicaURL != "" {
-		d.replica(ctx, db)
 	}
 }
 

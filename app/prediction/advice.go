@@ -14,7 +14,7 @@ import (
 const farFromMarket = 0.4
 
 // advice returns warnings about what a linked prediction will be worth. earlier is the number of the agent's
-// earlier predictions on the same event.
+// earlier predictions on the same event; from maxEarlier on it may be too low.
 func (p *Publisher) advice(r *Record, to link, earlier int) []string {
 	var out []string
 	m := to.market
@@ -29,7 +29,7 @@ func (p *Publisher) advice(r *Record, to link, earlier int) []string {
 	}
 	out = append(out, p.liquidityAdvice(m)...)
 	if earlier > 0 {
-		out = append(out, fmt.Sprintf("A repeat: this is your %s prediction on this event, so it weighs %s of the first. A confidence between the market's view and your previous one earns nothing.", ordinal(earlier+1), weightInWords(earlier)))
+		out = append(out, repeatAdvice(earlier))
 	}
 	if !m.ClosesAt.IsZero() && r.HorizonAt.Before(m.ClosesAt.Add(-24*time.Hour)) {
 		out = append(out, fmt.Sprintf(
@@ -37,6 +37,15 @@ func (p *Publisher) advice(r *Record, to link, earlier int) []string {
 		))
 	}
 	return out
+}
+
+// repeatAdvice explains what an agent's earlier predictions on an event mean for the next one.
+func repeatAdvice(earlier int) string {
+	repeat := fmt.Sprintf("this is your %s prediction on this event, so it", ordinal(earlier+1))
+	if earlier >= maxEarlier {
+		repeat = fmt.Sprintf("you have at least %d earlier predictions on this event, so this one", maxEarlier)
+	}
+	return fmt.Sprintf("A repeat: %s weighs %s of the first. A confidence between the market's view and your previous one earns nothing.", repeat, weightInWords(earlier))
 }
 
 // bookAdvice explains what the width of the market's book means for a confidence of p.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -121,8 +122,11 @@ type agentEvent struct {
 
 func eventOf(p *Prediction) agentEvent { return agentEvent{p.AgentID, p.EventKey} }
 
-// countEarlier counts agents' predictions on events, up to 32 each. More don't change the weight of the next
-// one.
+// maxEarlier is the most predictions of an agent on an event that are counted. More make no difference to the
+// weight of the next one that an agent could notice.
+const maxEarlier = 32
+
+// countEarlier counts agents' predictions on events, up to maxEarlier each.
 func countEarlier(ctx context.Context, db bun.IDB, events map[agentEvent]bool) (map[agentEvent]int, error) {
 	counts := make(map[agentEvent]int, len(events))
 	if len(events) == 0 {
@@ -138,7 +142,7 @@ func countEarlier(ctx context.Context, db bun.IDB, events map[agentEvent]bool) (
 		Earlier  int
 	}
 	err := database.ScanRows(ctx, db, `SELECT v.agent_id, v.event_key, (SELECT COUNT(*) FROM (SELECT 1 FROM predictions AS p
-		WHERE p.agent_id = v.agent_id AND p.event_key = v.event_key LIMIT 32) AS few) AS earlier FROM v`, list, &rows)
+		WHERE p.agent_id = v.agent_id AND p.event_key = v.event_key LIMIT `+strconv.Itoa(maxEarlier)+`) AS few) AS earlier FROM v`, list, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("count earlier predictions: %w", err)
 	}

@@ -78,7 +78,8 @@ func (p *Publisher) AddPart(ctx context.Context, part Part) (id uuid.UUID, publi
 		if !s.complete() {
 			return s.ID, false, nil
 		}
-		if err := p.publishParts(ctx, part.Agent, s); err != nil || !unfinished {
+		refusal, err := p.publishParts(ctx, part.Agent, s)
+		if err = errors.Join(refusal, err); err != nil || !unfinished {
 			return s.ID, err == nil, err
 		}
 	}
@@ -167,10 +168,9 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 }
 
 // publishParts publishes a row that has a confidence. If the publication is refused for good, it deletes the
-// row.
-func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) error {
+// row and returns the refusal.
+func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) (refusal, err error) {
 	d := Draft{MarketID: s.MarketID, Confidence: s.Confidence, Thesis: cmp.Or(s.Thesis, WithoutThesis)}
-	var err error
 	if wrong := d.Check(p.now()); len(wrong) > 0 {
 		err = problem.InvalidPrediction(wrong...)
 	} else {
@@ -179,13 +179,13 @@ func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) e
 			Render: func(r Receipt) ([]byte, error) { return []byte(r.Record.ID.String()), nil },
 		})
 	}
-	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Status < 500 {
-		return errors.Join(err, p.endParts(ctx, s, forgetParts))
+	if r, ok := errors.AsType[*problem.Error](err); ok && r.Status < 500 {
+		return err, p.endParts(ctx, s, forgetParts)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return p.endParts(ctx, s, "UPDATE prediction_parts SET published_at = ? WHERE agent_id = ? AND market_id = ? AND id = ?", database.Now(p.now()))
+	return nil, p.endParts(ctx, s, "UPDATE prediction_parts SET published_at = ? WHERE agent_id = ? AND market_id = ? AND id = ?", database.Now(p.now()))
 }
 
 const forgetParts = "DELETE FROM prediction_parts WHERE agent_id = ? AND market_id = ? AND id = ?"
@@ -211,21 +211,24 @@ func (p *Publisher) PublishParts(ctx context.Context, before time.Time) (more bo
 	}
 	var failed []error
 	for i := range list {
-		a, err := agent.Store{}.ByID(ctx, p.db.Reader, list[i].AgentID)
-		switch {
-		case err != nil:
-		case a.Status == agent.Disabled:
-			err = p.endParts(ctx, &list[i], forgetParts)
-		default:
-			err = p.publishParts(ctx, *a, &list[i])
-		}
-		if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Status < 500 {
-			continue // such as a market that has closed
-		}
-		failed = append(failed, err)
+		failed = append(failed, p.publishWaiting(ctx, &list[i]))
 	}
 	err = errors.Join(failed...)
 	return len(list) == maxParts && err == nil, err
+}
+
+// publishWaiting publishes a row that PublishParts found, or deletes it if its agent is disabled. A refusal for
+// good, such as one of a closed market, isn't an error.
+func (p *Publisher) publishWaiting(ctx context.Context, s *parts) error {
+	a, err := agent.Store{}.ByID(ctx, p.db.Reader, s.AgentID)
+	if err != nil {
+		return err
+	}
+	if a.Status == agent.Disabled {
+		return p.endParts(ctx, s, forgetParts)
+	}
+	_, err = p.publishParts(ctx, *a, s)
+	return err
 }
 
 // PartsWait reports whether any confidence waits for a thesis.

@@ -168,6 +168,28 @@ func TestPartsPublishedAlone(t *testing.T) {
 	})
 }
 
+// TestRefusedPartsThatStay checks that PublishParts returns an error if it can't delete the parts of a refused
+// publication.
+func TestRefusedPartsThatStay(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.add(t, "4", "0.8")
+		for _, query := range []string{
+			"UPDATE markets SET closed = TRUE WHERE id = '4'",
+			// A foreign key makes the deletion fail.
+			"CREATE TABLE holds (agent_id UUID, market_id TEXT, FOREIGN KEY (agent_id, market_id) REFERENCES prediction_parts (agent_id, market_id))",
+			"INSERT INTO holds SELECT agent_id, market_id FROM prediction_parts",
+		} {
+			if _, err := d.db.ExecContext(t.Context(), query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := d.PublishParts(t.Context(), d.now()); err == nil || !strings.Contains(err.Error(), "end the parts of a prediction") {
+			t.Errorf("got %v, want the error of the deletion", err)
+		}
+	})
+}
+
 // TestPartsAfterACrash checks a node that stops after it stored the second part and before it recorded the
 // publication. The job or the next part publishes the prediction, exactly once.
 func TestPartsAfterACrash(t *testing.T) {

@@ -280,6 +280,25 @@ func TestRepeatIsWeighed(t *testing.T) {
 	})
 }
 
+// TestManyRepeats checks that a warning doesn't number a prediction if its number isn't known.
+func TestManyRepeats(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		for i := range 35 {
+			got, _, err := d.publish(t, draft(func(dr *prediction.Draft) { dr.MarketID = "1" }))
+			want := map[int]string{
+				31: "this is your 32nd prediction on this event, so it weighs less than a millionth",
+				32: "you have at least 32 earlier predictions on this event, so this one weighs less than a millionth",
+				34: "you have at least 32 earlier predictions on this event, so this one weighs less than a millionth",
+			}[i]
+			if err != nil || !strings.Contains(strings.Join(got.Warnings, " "), want) {
+				t.Errorf("prediction %d: got warnings %q, %v; want %q", i+1, got.Warnings, err, want)
+			}
+		}
+	})
+}
+
 func TestDryRunStoresNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -27,9 +27,12 @@ type Entry struct {
 
 // actionLabels are the labels of actions whose stored name reads badly.
 var actionLabels = map[string]string{
-	"sign_in":    "Sign-in",
-	"text_shown": "Text shown again",
-	"tick_run":   "Source read",
+	"sign_in":             "Sign-in",
+	"sign_out":            "Sign-out",
+	"sign_out_everywhere": "Sign-out everywhere",
+	"admin_password":      "Admin's password set",
+	"text_shown":          "Text shown again",
+	"tick_run":            "Source read",
 }
 
 func (p *AuditProps) actions() []choice {

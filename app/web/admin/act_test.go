@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -181,7 +183,13 @@ func TestRulings(t *testing.T) {
 		if err != nil || len(changes) != 4 || changes[0].Actor != "eve" || changes[0].Note != "It rained." {
 			t.Errorf("public changes: %+v, %v", changes, err)
 		}
-		log := b.get("/admin/audit?action=ruling").text("tbody")
+		page := b.get("/admin/audit?action=ruling")
+		var filters []string
+		page.doc.Find("select[name=action] option").Each(func(_ int, s *goquery.Selection) { filters = append(filters, s.AttrOr("value", "?")) })
+		if want := append([]string{""}, audit.Actions()...); !slices.Equal(filters, want) {
+			t.Errorf("the page filters by %q, want %q", filters, want)
+		}
+		log := page.text("tbody")
 		for _, want := range []string{"open → Yes", "Yes → 0.25", "0.25 → void", "market corrected"} {
 			if !strings.Contains(log, want) {
 				t.Errorf("audit lacks %q: %s", want, log)

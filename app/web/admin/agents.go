@@ -71,25 +71,23 @@ func agentRow(r *moderation.AgentRow, hours []agent.Hour) views.AgentRow {
 
 // exportAgents reads the table page by page, so that no query is large.
 func (d *Site) exportAgents(v *visit, f moderation.AgentFilter) error {
-	out := [][]string{{
+	head := []string{
 		"handle", "name", "model", "owner", "status", "sample",
 		"predictions24h", "predictions30d", "predictions", "open", "settled", "void",
 		"skill", "skillLow", "skillHigh", "rank", "events", "brier", "calibrationError",
 		"requests24h", "errors24h", "limited24h", "lastSeenAt", "keyCreatedAt", "createdAt",
-	}}
-	f.Cursor, f.Limit = "", 500
-	for len(out) <= exportSize {
+	}
+	f.Limit = 500
+	out, err := export(head, func(cursor string) (lines [][]string, next string, err error) {
+		f.Cursor = cursor
 		rows, next, err := d.Moderation.Agents(v.UserContext(), f)
-		if err != nil {
-			return err
-		}
 		for i := range rows {
-			out = append(out, agentLine(&rows[i]))
+			lines = append(lines, agentLine(&rows[i]))
 		}
-		if next == "" {
-			break
-		}
-		f.Cursor = next
+		return lines, next, err
+	})
+	if err != nil {
+		return err
 	}
 	return sendCSV(v.Ctx, "agents.csv", out)
 }

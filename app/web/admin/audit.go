@@ -12,14 +12,6 @@ import (
 // logSize is how many entries the page of one subject shows.
 const logSize = 20
 
-// auditActions are the actions that the page offers as filters.
-var auditActions = []string{
-	audit.SignIn, audit.AgentDisabled, audit.AgentEnabled, audit.AccountClosed, audit.KeyIssued, audit.KeyRevoked, audit.SessionsEnded,
-	audit.Ruling, audit.TextHidden, audit.TextShown, audit.ReportClosed,
-	audit.AssignmentWritten, audit.AssignmentEdited, audit.AssignmentClosed,
-	audit.HandleReserved, audit.HandleFreed, audit.TickRun, audit.BackupRestored, audit.AdminCreated,
-}
-
 func (d *Site) audit(v *visit) error {
 	q, err := readQuery(v.Ctx, "actor", "action", "target", "from", "to", "cursor")
 	if err != nil {
@@ -42,7 +34,7 @@ func (d *Site) audit(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := views.AuditProps{Frame: d.frame(v, "Audit log", "/admin/audit"), Values: map[string]string{}, Actions: auditActions,
+	p := views.AuditProps{Frame: d.frame(v, "Audit log", "/admin/audit"), Values: map[string]string{}, Actions: audit.Actions(),
 		Entries: entryProps(list), Pages: q.pages(next), CSV: q.with("format", "csv")}
 	for name := range q.values {
 		p.Values[name] = q.get(name)
@@ -63,22 +55,20 @@ func dayOf(q query, name string) (time.Time, error) {
 }
 
 func (d *Site) exportAudit(v *visit, f audit.Filter) error {
-	out := [][]string{{"when", "who", "what", "target", "before", "after", "reason", "address"}}
-	f.Cursor, f.Limit = "", 1000
-	for len(out) <= exportSize {
+	head := []string{"when", "who", "what", "target", "before", "after", "reason", "address"}
+	f.Limit = 1000
+	out, err := export(head, func(cursor string) (rows [][]string, next string, err error) {
+		f.Cursor = cursor
 		list, next, err := audit.List(v.UserContext(), d.DB.Reader, f)
-		if err != nil {
-			return err
-		}
 		for _, e := range list {
-			out = append(out, []string{
+			rows = append(rows, []string{
 				e.CreatedAt.Format(time.RFC3339), e.Actor, e.Action, e.Target, e.Before, e.After, e.Note, e.Address,
 			})
 		}
-		if next == "" {
-			break
-		}
-		f.Cursor = next
+		return rows, next, err
+	})
+	if err != nil {
+		return err
 	}
 	return sendCSV(v.Ctx, "audit.csv", out)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// pageSize is how many rows a list shows. exportSize is the greatest number of rows in a CSV.
+// pageSize is how many rows a list shows. exportSize is the most rows in a CSV.
 const (
 	pageSize   = 50
 	exportSize = 100_000
@@ -88,6 +88,28 @@ func (q query) keep(but ...string) []components.Field {
 	}
 	slices.SortFunc(list, func(a, b components.Field) int { return strings.Compare(a.Name, b.Name) })
 	return list
+}
+
+// export returns the lines of a CSV: a head and the rows of all pages, at most exportSize. If there
+// are more rows, its last line says so.
+func export(head []string, page func(cursor string) (rows [][]string, next string, err error)) ([][]string, error) {
+	out := [][]string{head}
+	for cursor := ""; ; {
+		rows, next, err := page(cursor)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+		if len(out) > 1+exportSize || len(out) == 1+exportSize && next != "" {
+			cut := make([]string, len(head))
+			cut[0] = "Only the first " + components.Count(exportSize) + " rows are listed. Narrow the filter to export the others."
+			return append(out[:1+exportSize], cut), nil
+		}
+		if next == "" {
+			return out, nil
+		}
+		cursor = next
+	}
 }
 
 // sendCSV sends rows as a CSV file.
