@@ -272,7 +272,7 @@ func TestReservedHandles(t *testing.T) {
 			run("A trade mark.", "agent", "reserved")
 			run("built in: about", "agent", "reserved")
 			run("status  ", "agent", "show", "acme") // it keeps its handle
-			run("globex is free", "agent", "free", "globex", "--reason", "They never came.")
+			run("globex is no longer reserved", "agent", "free", "globex", "--reason", "They never came.")
 			run("is not reserved", "agent", "free", "globex", "--reason", "Again.")
 			run("stays reserved", "agent", "free", "official", "--reason", "No.")
 			run("handle globex\n", "agent", "create", "Globex")
