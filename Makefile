@@ -29,7 +29,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build ## Build and start the demo, which needs nothing but its sample data (ARGS="…" adds flags)
+run: build ## Build and start the demo, with sample data and no other services (ARGS="…" adds flags)
 	@exec bin/pulsecast serve --demo $(ARGS)
 
 .PHONY: recorded
@@ -76,7 +76,7 @@ verify: fresh $(if $(NPM),node_modules) ## Check that generated files and go.mod
 conformance: build ## Run the official conformance suite and inspector of MCP against the demo (needs npm)
 	@.ci/conformance bin/pulsecast
 
-# With stale generated code, the tests would test another program than the sources describe.
+# With stale generated code, the tests would not test what the sources say.
 .PHONY: fresh
 fresh:
 	@.ci/generated templ

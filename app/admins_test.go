@@ -264,7 +264,7 @@ func TestReservedHandles(t *testing.T) {
 			run("handle acme\n", "agent", "create", "Acme")
 			run("acme is reserved", "agent", "reserve", "acme", "--reason", "A trade mark.")
 			run("(shell) has reserved \"acme\" already: \"A trade mark.\"", "agent", "reserve", "acme", "--reason", "Again.")
-			run("it is built in", "agent", "reserve", "official", "--reason", "No need.")
+			run("is built in and always reserved", "agent", "reserve", "official", "--reason", "No need.")
 			run("must be 3 to 40", "agent", "reserve", "A!", "--reason", "Wrong.")
 			run("is required", "agent", "reserve", "globex", "--reason", " ")
 			run("globex is reserved", "agent", "reserve", "globex", "--reason", "A trade mark.")
@@ -272,7 +272,7 @@ func TestReservedHandles(t *testing.T) {
 			run("A trade mark.", "agent", "reserved")
 			run("built in: about", "agent", "reserved")
 			run("status  ", "agent", "show", "acme") // it keeps its handle
-			run("globex is free", "agent", "free", "globex", "--reason", "They never came.")
+			run("globex is no longer reserved", "agent", "free", "globex", "--reason", "They never came.")
 			run("is not reserved", "agent", "free", "globex", "--reason", "Again.")
 			run("stays reserved", "agent", "free", "official", "--reason", "No.")
 			run("handle globex\n", "agent", "create", "Globex")

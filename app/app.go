@@ -63,6 +63,8 @@ type Options struct {
 	Queries bun.QueryHook
 	// DatabasePatience is how long a start waits for Postgres. Zero means 30 s.
 	DatabasePatience time.Duration
+	// RedisPatience bounds one answer of Redis for the rate limits. Zero means 40 ms.
+	RedisPatience time.Duration
 	// CachePrefix separates the keys of several services in one Redis.
 	CachePrefix string
 	// Seed is prediction.Publisher.Seed. Set it for a service whose clock stands still.
@@ -259,7 +261,8 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 // sees commits only after Recheck, and serves no streams. See httpserver.Mounted.
 func (a *App) Handler() fasthttp.RequestHandler { return a.server.Handler() }
 
-// Recheck looks for commits. A running service does this in the background.
+// Recheck checks at once whether commits have made cached credentials or answers out of date. A
+// running service does this in the background.
 func (a *App) Recheck(ctx context.Context) error { return a.recheck(ctx) }
 
 // Work runs only the worker until ctx ends.

@@ -31,7 +31,7 @@ var updatePages = flag.Bool("update", false, "write the golden files of the page
 // goldenAt is the time at which the pages are shown. The demo's dates count from it.
 var goldenAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// goldenBlocks are the main blocks of the pages, as testdata/pages/NAME.html holds them.
+// goldenBlocks are the main blocks of the pages. testdata/pages/NAME.html holds each block.
 var goldenBlocks = []struct{ name, path, block string }{
 	{"header", "/", "body > header"},
 	{"home", "/", "main"},
@@ -57,7 +57,7 @@ var goldenBlocks = []struct{ name, path, block string }{
 	{"footer", "/", "body > footer"},
 }
 
-// settled lists one prediction. Its link on the list leads to the page that is shown.
+// settled is a list of predictions. The golden file is of the first prediction in the list.
 const settled = "/predictions?agent=harbor-pilot&status=resolved&sort=edge"
 
 // TestGoldenPages checks that the main blocks of the pages equal those in testdata/pages. With
@@ -146,7 +146,7 @@ func fetchDocument(t *testing.T, address string) *goquery.Document {
 const goldenItems = 2
 
 // legible writes an element with one tag or text on each line. It cuts long lists and drawings, and
-// replaces what no two runs have in common.
+// replaces ids, versions and cursors, which differ in each run.
 func legible(n *html.Node) string {
 	var out strings.Builder
 	writeLegible(&out, n, 0)
@@ -189,7 +189,7 @@ func writeLegible(out *strings.Builder, n *html.Node, depth int) {
 	}
 }
 
-// listed are the elements of which an element holds many.
+// listed are the elements that often appear many times in one parent.
 var listed = map[string]bool{"li": true, "tr": true, "article": true, "option": true}
 
 func compareGolden(t *testing.T, name, fresh string) {

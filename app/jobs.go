@@ -104,10 +104,11 @@ func (a *App) buildBoards(ctx context.Context) error {
 }
 
 // consensusEvery is the time between two counts of the consensus, if the first was quick. The job's
-// interval is longer, because a lease lasts less than its job's interval.
+// interval is longer, because it decides the life of the lease, which would be too short otherwise.
 const consensusEvery = 250 * time.Millisecond
 
-// countConsensus counts the consensus of changed markets. It takes at most a fifth of the time.
+// countConsensus counts the consensus of changed markets. It pauses long enough to be busy for at
+// most a fifth of the time.
 func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
 	_, err := a.consensus.Tick(ctx)
@@ -144,8 +145,8 @@ func (a *App) numberUpdates(ctx context.Context) (time.Duration, error) {
 	return updatesEvery, update.NewSequencer(a.DB, a.now).Tick(ctx)
 }
 
-// countActivity counts the activity shown in the admins' table of agents. It takes at most a
-// twentieth of the time.
+// countActivity counts the activity shown in the admins' table of agents. It pauses long enough to
+// be busy for less than a twentieth of the time.
 func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
 	err := prediction.CountActivity(ctx, a.DB, a.now())

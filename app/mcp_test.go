@@ -152,7 +152,7 @@ func (m *model) listsTools(t *testing.T) {
 			t.Errorf("the input of publishPrediction is %s, which lacks %s", schema, want)
 		}
 	}
-	for name, want := range map[string][4]bool{ // reads, replaces, does no more when repeated, holds text of others
+	for name, want := range map[string][4]bool{ // read-only, destructive, idempotent, shows text of others
 		"listPredictions":   {true, false, true, true},
 		"getHealth":         {true, false, true, false},
 		"getStats":          {true, false, true, false},

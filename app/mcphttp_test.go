@@ -160,7 +160,7 @@ func mcpFromPages(t *testing.T, p *process, _ string) {
 	}
 }
 
-// mcpPreflight checks what a browser is told before a page sends a request.
+// mcpPreflight checks the answers to a browser's preflight requests.
 func mcpPreflight(t *testing.T, p *process, _ string) {
 	for _, path := range []string{"/mcp", "/mcp/public"} {
 		req, err := http.NewRequestWithContext(t.Context(), "OPTIONS", p.base+path, nil)

@@ -22,13 +22,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
+// binaryDir is the folder of binary, empty until a test uses it.
+var binaryDir string
+
 // binary is the real program, built once for the tests that start and kill it.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pulsecast-binary")
-	if err != nil {
+var binary = sync.OnceValues(func() (path string, err error) {
+	if binaryDir, err = os.MkdirTemp("", "pulsecast-binary"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "pulsecast")
+	path = filepath.Join(binaryDir, "pulsecast")
 	build := exec.Command("go", "build", "-o", path, "../cmd/pulsecast")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in releases
 	out, err := build.CombinedOutput()
@@ -40,8 +42,8 @@ var binary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := binary(); err == nil && testing.Short() == false {
-		os.RemoveAll(filepath.Dir(path))
+	if binaryDir != "" {
+		os.RemoveAll(binaryDir)
 	}
 	os.Exit(code)
 }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// useReplay replays the days that an installation publishes, by its address alone.
+// useReplay replays the days that an installation publishes. It needs only the installation's
+// address.
 func useReplay(t *testing.T, p *process) {
 	p.until("/api/data", "", func(answer map[string]any) bool { return dig(answer, "days", 1) != nil })
 	r := startProcess(t, nil, "replay", "--archive", p.base, "--addr", "127.0.0.1:0", "--log-format", "off")

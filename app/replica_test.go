@@ -151,5 +151,5 @@ func TestServeThroughPooler(t *testing.T) {
 			t.Errorf("after %d: %v", i+1, list)
 		}
 	}
-	examine(t, settings, 1, "ok    pooler         a connection pooler stands before Postgres")
+	examine(t, settings, 1, "ok    pooler         connections go through a pooler")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// startWait is what only a hang exceeds.
+// startWait is a deadline that only a hang exceeds.
 const startWait = 20 * time.Second
 
 // said is a log that a test reads while it is written.
@@ -35,15 +35,15 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// configured are the settings of a service on a database, without any source.
+// configured returns the settings of a service that uses the database at an address.
 func configured(address string) config.Config {
 	cfg := config.Default()
 	cfg.Addr, cfg.DatabaseURL, cfg.ArchiveURL, cfg.LogFormat = "127.0.0.1:0", address, "off", "text"
 	return cfg
 }
 
-// TestStartBeforePostgres: a service that starts while its Postgres is stopped, or refuses
-// connections because it is starting, waits and says so once, and goes on when Postgres answers.
+// TestStartBeforePostgres starts a service while its Postgres is stopped, or refuses connections
+// because it is starting. The service must wait, log that once, and continue when Postgres answers.
 func TestStartBeforePostgres(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -112,8 +112,8 @@ func TestStartBeforePostgres(t *testing.T) {
 	}
 }
 
-// TestStartWithoutPostgres: a start that waits in vain ends with a line that names the setting and
-// tells no password. One that can't succeed by waiting ends at once.
+// TestStartWithoutPostgres checks that a start that waits in vain fails with a line that names the
+// setting and contains no password. A start that can't succeed by waiting must fail at once.
 func TestStartWithoutPostgres(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartPostgres(t)

@@ -46,6 +46,9 @@ func useTypeScriptClient(t *testing.T, p *process) {
 	checkBot(t, p, "typescript-bot", func(flags ...string) (string, error) {
 		return node(t, dir, p, key, nil, append([]string{"bot.js"}, flags...)...)
 	})
+	checkStateOfAnother(t, filepath.Join(dir, "out", "elsewhere.json"), p.base, func(path string) (string, error) {
+		return node(t, dir, p, key, []string{"PULSECAST_STATE=" + path}, "bot.js", "--once")
+	})
 	checkBacktestBot(t, p, "typescript-bot", filepath.Join(dir, "out", "pulsecast-answers"), func(settings ...string) (string, error) {
 		return node(t, dir, p, key, settings, "bot.js")
 	})
@@ -58,6 +61,27 @@ func node(t *testing.T, dir string, p *process, key string, settings []string, a
 	cmd.Env = environment(append(settings, "PULSECAST_BASE_URL="+p.base, "PULSECAST_API_KEY="+key)...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// checkStateOfAnother checks that the bot doesn't use the position that it stored for another installation.
+func checkStateOfAnother(t *testing.T, path, base string, run func(path string) (string, error)) {
+	t.Helper()
+	type state struct {
+		BaseURL string `json:"baseUrl"`
+		Cursor  string `json:"cursor"`
+	}
+	writeJSON(t, path, state{"https://elsewhere.example", "a position of elsewhere"})
+	if out, err := run(path); err != nil {
+		t.Errorf("with the position of another installation: %v\n%s", err, out)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept state
+	if err := json.Unmarshal(content, &kept); err != nil || kept.BaseURL != base || kept.Cursor == "" {
+		t.Errorf("got the state %s, %v; want a position of %s", content, err, base)
+	}
 }
 
 // checkBot runs the template of a bot first without publishing, then with publishing, then again

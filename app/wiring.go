@@ -226,7 +226,7 @@ func (a *App) buildServer() {
 		}),
 	})
 	a.server = httpserver.New(httpserver.Options{
-		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
+		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(), RedisPatience: a.opts.RedisPatience,
 		Authenticate: a.authenticate, CredentialEpoch: a.generation.Epoch, Health: a.health(), Places: a.readPlaces(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
 	a.hub = update.NewHub(a.DB.Reader, a.Log, edge.UpdateEncoder())
@@ -262,7 +262,7 @@ func (a *App) readPlaces() int {
 	return max(min(processors, a.DB.Reader.Stats().MaxOpenConnections/4), 1)
 }
 
-// recheck looks for changed credentials and texts at once.
+// recheck checks at once whether commits have made cached credentials or answers out of date.
 func (a *App) recheck(ctx context.Context) error {
 	return errors.Join(a.generation.Check(ctx), a.changes.Check(ctx))
 }
@@ -277,7 +277,7 @@ func (a *App) adminSite(acts *moderation.Service) *webadmin.Site {
 	})
 }
 
-// patient makes a tick that an admin asks for wait for locks as the worker's does.
+// patient makes a tick that an admin started wait for locks as long as a tick of the worker.
 func patient(tick func(context.Context) (time.Duration, error)) func(context.Context) (time.Duration, error) {
 	return func(ctx context.Context) (time.Duration, error) { return tick(database.Patient(ctx)) }
 }
@@ -301,7 +301,7 @@ func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Princ
 // observe counts requests in all, and those of each agent.
 func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
-	if !o.Shed { // any visitor can cause that
+	if !o.Shed { // any visitor can cause these refusals
 		a.serverErrors.Count(o.Status)
 	}
 	if o.Principal != nil {
@@ -366,7 +366,7 @@ func (a *App) archiveWarnings() []string {
 	return []string{"the archive can't be written, so observations wait in the database and nothing is pruned: the log says why"}
 }
 
-// backupsTimeout bounds the query that health makes about the backups.
+// backupsTimeout bounds each query that health makes about the backups and the archive.
 const backupsTimeout = 250 * time.Millisecond
 
 // feeds returns the state of the feeds. If the database doesn't answer, their readings are missing.

@@ -50,14 +50,17 @@ CREATE INDEX agents_closed ON agents (id) WHERE closed_at IS NOT NULL;
 -- to date. Reference; owner agent.
 CREATE TABLE agent_labels (
   agent_id {{.UUID}} PRIMARY KEY,
+  handle TEXT NOT NULL,
   label TEXT NOT NULL
 );
+--bun:split
+CREATE INDEX agent_labels_handle ON agent_labels (handle, label, agent_id);
 --bun:split
 {{if .PG}}
 CREATE FUNCTION agents_named() RETURNS trigger LANGUAGE plpgsql AS
   'BEGIN
-    INSERT INTO agent_labels (agent_id, label) VALUES (NEW.id, NEW.handle || ''/'' || lower(NEW.name))
-      ON CONFLICT (agent_id) DO UPDATE SET label = EXCLUDED.label;
+    INSERT INTO agent_labels (agent_id, handle, label) VALUES (NEW.id, NEW.handle, NEW.handle || ''/'' || lower(NEW.name))
+      ON CONFLICT (agent_id) DO UPDATE SET handle = EXCLUDED.handle, label = EXCLUDED.label;
     RETURN NULL;
   END';
 --bun:split
@@ -65,11 +68,11 @@ CREATE TRIGGER agents_named AFTER INSERT OR UPDATE OF handle, name ON agents
   FOR EACH ROW EXECUTE FUNCTION agents_named();
 {{else}}
 CREATE TRIGGER agents_named AFTER INSERT ON agents BEGIN
-  INSERT INTO agent_labels (agent_id, label) VALUES (new.id, new.handle || '/' || lower(new.name));
+  INSERT INTO agent_labels (agent_id, handle, label) VALUES (new.id, new.handle, new.handle || '/' || lower(new.name));
 END;
 --bun:split
 CREATE TRIGGER agents_renamed AFTER UPDATE OF handle, name ON agents BEGIN
-  UPDATE agent_labels SET label = new.handle || '/' || lower(new.name) WHERE agent_id = new.id;
+  UPDATE agent_labels SET handle = new.handle, label = new.handle || '/' || lower(new.name) WHERE agent_id = new.id;
 END;
 {{end}}
 --bun:split
@@ -95,8 +98,8 @@ CREATE TABLE agent_keys (
 CREATE INDEX agent_keys_agent ON agent_keys (agent_id);
 --bun:split
 
--- grants: what agents let apps do that signed in by OAuth. credential is the key that approved the
--- grant. resource is the audience of its tokens. Reference; owner agent.
+-- grants: the permissions that agents gave to apps that signed in by OAuth. credential is the key that
+-- approved the grant. resource is the audience of its tokens. Reference; owner agent.
 CREATE TABLE grants (
   id {{.UUID}} PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -454,9 +457,9 @@ CREATE INDEX news_items_age ON news_items (observed_at);
 -- withheld fields. unrevealed is true until then, and revealed_at is when it ended. hash and salt
 -- are null if reveal is "now". newcomer means that the agent had no settlement when it published.
 -- Feeds and the sitemap leave such predictions out. The agent's first settlement clears newcomer on
--- its newest hundred. There are no foreign keys. Agents and markets are never deleted, a publish
--- locks the agent's tally and reads the market, and checking both keys took two fifths of the time
--- of the insert. By agent; owner prediction.
+-- its newest hundred predictions. There are no foreign keys: agents and markets are never deleted, a
+-- publish locks the agent's tally and reads the market, and checking both keys took two fifths of the
+-- time of the insert. By agent; owner prediction.
 CREATE TABLE predictions (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
@@ -1291,9 +1294,9 @@ CREATE TABLE redaction_requests (
 CREATE INDEX redaction_requests_open ON redaction_requests (id) WHERE done_at IS NULL;
 --bun:split
 
--- archive_posts: archived posts whose sources are asked whether the posts still exist. When a source
--- has deleted a post, it leaves the archive. missing_since is when an answer of the source first
--- lacked the post. Local; owner archive.
+-- archive_posts: archived posts whose sources are asked whether the posts still exist. A post that
+-- its source has deleted is erased from the archive. missing_since is when an answer of the source
+-- first lacked the post. Local; owner archive.
 CREATE TABLE archive_posts (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,

@@ -133,7 +133,7 @@ func (m *match) unvalued(ctx context.Context, db bun.IDB, after place, limit int
 // read along an index.
 const fewAgents = 1000
 
-// gather finds the disabled agents, with one scan that stops after fewAgents. none reports that no
+// gather finds the disabled agents with one scan, which stops after fewAgents. none is true if no
 // agent is disabled.
 func (m *match) gather(ctx context.Context, db bun.IDB) (none bool, err error) {
 	if m.Status != Disabled {

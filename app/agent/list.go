@@ -24,14 +24,11 @@ const searched = 5000
 // at the end. It examines at most 5,000 agents for a page. So a page may have fewer than Limit
 // agents, or none, although there is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []*Agent, next string, err error) {
-	looked := Select(db).OrderExpr("a.handle").Limit(searched)
-	if f.After != "" {
-		looked.Where("a.handle > ?", f.After)
-	}
 	page = []*Agent{}
-	q := db.NewSelect().Model(&page).ModelTableExpr("(?) AS a", looked).OrderExpr("a.handle").Limit(int64(f.Limit) + 1)
+	q := Select(db).Join("JOIN (?) AS l ON l.agent_id = a.id", f.walk(db).Column("l.handle", "l.label", "l.agent_id")).
+		OrderExpr("l.handle").Limit(int64(f.Limit) + 1)
 	f.narrow(q)
-	if err := q.Scan(ctx); err != nil {
+	if err := q.Scan(ctx, &page); err != nil {
 		return nil, "", fmt.Errorf("list agents: %w", err)
 	}
 	for _, a := range page {
@@ -42,13 +39,23 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []*Agent, nex
 	}
 	// The next page begins after the last agent that this page examined.
 	var last []string
-	if err := looked.Column("a.handle").Offset(searched-1).Limit(1).Scan(ctx, &last); err != nil {
+	if err := f.walk(db).Column("l.handle").Offset(searched-1).Limit(1).Scan(ctx, &last); err != nil {
 		return nil, "", fmt.Errorf("list agents: %w", err)
 	}
 	if len(last) > 0 {
 		next = last[0]
 	}
 	return page, next, nil
+}
+
+// walk reads the next agents from one narrow index. The agents themselves are looked up only for
+// what the filter finds.
+func (f *Filter) walk(db bun.IDB) *bun.SelectQuery {
+	q := db.NewSelect().TableExpr("agent_labels AS l").OrderExpr("l.handle").Limit(searched)
+	if f.After != "" {
+		q.Where("l.handle > ?", f.After)
+	}
+	return q
 }
 
 func (f *Filter) narrow(q *bun.SelectQuery) {
@@ -61,7 +68,7 @@ func (f *Filter) narrow(q *bun.SelectQuery) {
 	if f.Kind != "" {
 		q.Where("a.kind = ?", f.Kind)
 	}
-	if f.Q != "" { // a subquery for each agent, because for a join Postgres would read all labels
-		q.Where(`(SELECT l.label LIKE ? ESCAPE '\' FROM agent_labels AS l WHERE l.agent_id = a.id)`, likely(f.Q))
+	if f.Q != "" {
+		q.Where(`l.label LIKE ? ESCAPE '\'`, likely(f.Q))
 	}
 }

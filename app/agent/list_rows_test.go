@@ -89,7 +89,7 @@ func TestDirectoryRows(t *testing.T) {
 			t.Parallel()
 			db := dbtest.OpenPlain(t, kind)
 			const small, large = 6_000, 20_000
-			rows := map[string]int64{} // of small: Postgres reads the whole of a table that is small enough
+			rows := map[string]int64{} // at the small size, at which Postgres reads a table completely
 			for _, size := range []int{small, large} {
 				if size == small {
 					many(t, db, 1, small)

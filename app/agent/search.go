@@ -8,9 +8,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// search reads a page of the agents whose handle or name contains Q. It looks at up to 5,000 agents
-// with a value, and after the last of those at up to 5,000 without one. end is the place at which
-// the page ends. It is nil after the last agent.
+// search reads a page of the agents whose handle or name contains Q. It examines up to 5,000 agents
+// with a value in the order, and after the last of those up to 5,000 without one. end is the place at
+// which the page ends. It is nil after the last agent.
 func (m *match) search(ctx context.Context, db bun.IDB, after place) (page []place, end *place, err error) {
 	o := &m.Order
 	if o.Value != "" && !after.tail {
@@ -44,7 +44,7 @@ func (m *match) search(ctx context.Context, db bun.IDB, after place) (page []pla
 	return m.cut(append(page, rest...), end, err)
 }
 
-// cut shortens a page to Limit. end is then the last place that is left.
+// cut shortens a page to Limit. If it does, it returns the last remaining place as the end.
 func (m *match) cut(page []place, end *place, err error) ([]place, *place, error) {
 	if err != nil {
 		return nil, nil, err
@@ -56,12 +56,12 @@ func (m *match) cut(page []place, end *place, err error) ([]place, *place, error
 	return page, end, nil
 }
 
-// searchIn finds matching agents among those that looked selects. end is the last agent that looked
-// selects, or nil if it selects fewer than searched.
+// searchIn finds matching agents among those that the query looked selects. end is the last agent
+// that looked selects, or nil if it selects fewer than searched.
 func (m *match) searchIn(
 	ctx context.Context, db bun.IDB, looked *bun.SelectQuery, order string, limit int, conditions ...string,
 ) (found []place, end *place, err error) {
-	// Subqueries look up each agent. For joins, Postgres would read the whole of both tables.
+	// Subqueries look up each agent. With joins, Postgres would read both tables completely.
 	q := db.NewSelect().TableExpr("(?) AS s", looked).ColumnExpr("s.*").OrderExpr(order).Limit(int64(limit)).
 		Where(`(SELECT l.label LIKE ? ESCAPE '\' FROM agent_labels AS l WHERE l.agent_id = s.id)`, likely(m.Q)).
 		Where("(SELECT g.kind = ? FROM agents AS g WHERE g.id = s.id)", Ordinary)

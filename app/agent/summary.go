@@ -7,20 +7,21 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // Summary is an agent with its activity. The counts in Activity are up to a minute old.
 type Summary struct {
 	Agent
 	Activity
-	// KeyCreatedAt is the creation time of the newest key that isn't revoked. It is zero if there
-	// is none.
+	// KeyCreatedAt is the creation time of the newest valid key. It is zero if there is none.
 	KeyCreatedAt time.Time
 }
 
-// Summaries returns the summaries of agents in the order of ids. An id without an agent gets a zero
-// Summary.
-func Summaries(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]Summary, error) {
+// Summaries returns the summaries of agents at the given time, in the order of ids. An id without
+// an agent gets a zero Summary.
+func Summaries(ctx context.Context, db bun.IDB, ids []uuid.UUID, now time.Time) ([]Summary, error) {
 	list := make([]Summary, len(ids))
 	if len(ids) == 0 {
 		return list, nil
@@ -37,7 +38,7 @@ func Summaries(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]Summary, err
 	for _, c := range counts {
 		activity[c.AgentID] = c
 	}
-	keys, err := newestKeys(ctx, db, ids)
+	keys, err := newestKeys(ctx, db, ids, now)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +50,13 @@ func Summaries(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]Summary, err
 	return list, nil
 }
 
-// newestKeys returns the creation time of each agent's newest key that isn't revoked.
-func newestKeys(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]time.Time, error) {
+// newestKeys returns the creation time of each agent's newest key that is valid at the given time; see
+// Key.ValidAt.
+func newestKeys(ctx context.Context, db bun.IDB, ids []uuid.UUID, now time.Time) (map[uuid.UUID]time.Time, error) {
 	var keys []Key
 	err := db.NewSelect().Model(&keys).ColumnExpr("k.agent_id, MAX(k.created_at) AS created_at").
-		Where("k.agent_id IN (?)", bun.List(ids)).Where("k.revoked_at IS NULL").GroupExpr("k.agent_id").Scan(ctx)
+		Where("k.agent_id IN (?)", bun.List(ids)).Where("k.revoked_at IS NULL").
+		Where("(k.expires_at IS NULL OR k.expires_at > ?)", database.Now(now)).GroupExpr("k.agent_id").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the newest keys: %w", err)
 	}

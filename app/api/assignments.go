@@ -120,8 +120,7 @@ func (a *API) ownAssignments(c *fiber.Ctx, open openAssignments) error {
 	return respondOwn(c, a.assignmentsFor(open, callerID(c)))
 }
 
-// recountShown recounts the consensus values that an agent sees, so that they contain its latest
-// prediction.
+// recountShown recounts each consensus that an agent sees, so that it contains the agent's latest prediction.
 func (a *API) recountShown(ctx context.Context, open []assignment.Listed, me uuid.UUID) error {
 	shown := map[string]prediction.Consensus{}
 	for i := range open {
@@ -149,7 +148,7 @@ func (a *API) assignmentsFor(open openAssignments, me uuid.UUID) assignmentsWire
 }
 
 // showsConsensus reports whether an agent sees the consensus on an assignment. An agent sees it only after
-// its own answer, because an independent view is worth more.
+// its own answer, because an independent view is worth more. Readers without a key always see it.
 func showsConsensus(l *assignment.Listed, me uuid.UUID) bool { return me == uuid.Nil || l.Done }
 
 func (a *API) assignment(l *assignment.Listed, me uuid.UUID) assignmentWire {

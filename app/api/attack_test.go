@@ -40,8 +40,8 @@ func limited(cfg *config.Config) {
 
 func from(address string) map[string]string { return map[string]string{"X-Forwarded-For": address} }
 
-// TestDearestRequests checks that an address that sends the dearest requests, each for another word, is
-// stopped once its units are spent. Its further requests don't reach the database, and other callers are
+// TestDearestRequests checks that an address that sends the most expensive requests, each for another word,
+// is stopped once its units are spent. Its further requests don't reach the database, and other callers are
 // served.
 func TestDearestRequests(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestDearFilters(t *testing.T) {
 	get(fmt.Sprintf("limit=5&q=W%d!", made-1), "gzip").fine()
 }
 
-// TestFullOfDearReads checks that while dear reads wait for a locked table, further ones are refused at
+// TestFullOfDearReads checks that while expensive reads wait for a locked table, further ones are refused at
 // once and all other requests are answered.
 func TestFullOfDearReads(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestFullOfDearReads(t *testing.T) {
 		req := s.request(t, call{path: fmt.Sprintf("/api/agents?q=word%d", n), header: from(fmt.Sprintf("192.0.2.%d", n/4))})
 		go func() { answers <- sent(req) }()
 	}
-	if first := <-answers; !strings.HasPrefix(first, "503 ") || !strings.Contains(first, "Too many answers") {
+	if first := <-answers; !strings.HasPrefix(first, "503 ") || !strings.Contains(first, "Too many slow answers") {
 		t.Errorf("beyond the queue: %s", first)
 	}
 	for n, c := range []call{

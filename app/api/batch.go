@@ -130,7 +130,7 @@ func (a *API) readBatchItem(raw json.RawMessage) (item prediction.BatchItem) {
 		return item
 	}
 	if _, sent := body.fields["dryRun"]; sent {
-		body.fail("dryRun", "must stand beside predictions, not in one of its items: it is for the whole batch")
+		body.fail("dryRun", "belongs beside predictions, not in an item: it applies to the whole batch")
 	}
 	item.Draft, _, item.Warnings = readDraft(body)
 	if wrong := body.merge(item.Draft.Check(a.Now())); len(wrong) > 0 {

@@ -57,7 +57,7 @@ func TestBatch(t *testing.T) {
 			says   string
 		}{
 			{200, `"title":"Will red win?"`}, {422, "is required for market blue, which has no scheduled close"}, {200, "2nd prediction on this event"},
-			{422, "must hold objects, got a number"}, {422, "did you mean horizonAt?"}, {422, "must stand beside predictions"},
+			{422, "must hold objects, got a number"}, {422, "did you mean horizonAt?"}, {422, "belongs beside predictions"},
 			{200, `Unknown field \"mood\"`}, {422, `"field":"title"`},
 		}
 		for _, header := range [][]string{nil, {"Idempotency-Key", "k"}, {"Idempotency-Key", "k"}} {

@@ -107,7 +107,7 @@ func (o *object) text(name string) string {
 	return s
 }
 
-// optionalText returns nil for a field that was left out, unlike for an empty one.
+// optionalText returns nil for a field that was left out, and a pointer to "" for an empty one.
 func (o *object) optionalText(name string) *string {
 	if !o.has(name) {
 		return nil
@@ -132,7 +132,7 @@ func (o *object) number(name string) *float64 {
 	return &n
 }
 
-// numberIn returns a hint how to send the number in a JSON string such as "0.72" or "72 %".
+// numberIn returns a hint that says how to send the number in a JSON string such as "0.72" or "72 %".
 func numberIn(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -233,8 +233,8 @@ func (o *object) unknown() []string {
 	return out
 }
 
-// merge adds the domain's complaints to those of reading the body. Each field is reported once, with its
-// first complaint.
+// merge adds the domain's complaints to those about the form of the body. It leaves out complaints about fields
+// that already have one.
 func (o *object) merge(found []problem.Field) []problem.Field {
 	reported := map[string]bool{}
 	for _, f := range o.wrong {

@@ -33,7 +33,7 @@ type operation[Q comparable] struct {
 	cost func(q Q) httpserver.Cost
 }
 
-// costs returns the cost of an operation that is the same for every query.
+// costs returns the cost function of an operation that costs the same for every query.
 func costs[Q any](cost httpserver.Cost) func(Q) httpserver.Cost {
 	return func(Q) httpserver.Cost { return cost }
 }

@@ -179,7 +179,7 @@ func TestEqualQuestionsShareAnAnswer(t *testing.T) {
 				}
 			}
 			if asked := b.n.Load() - before; asked != 0 {
-				t.Errorf("%s: %d queries for other forms of it", forms[0], asked)
+				t.Errorf("%s: %d queries for equivalent requests", forms[0], asked)
 			}
 		}
 		narrow := b.do(t, call{path: "/api/predictions?category=nothing"}).fine()
@@ -283,7 +283,7 @@ func (b *bench) establish(t *testing.T, handle string) {
 }
 
 // TestEveryWriteShows checks that after each write the answers from memory equal those of a node without
-// any copy. Five seconds later all copies are too old, so a second request shows the difference.
+// any copy. Copies expire after five seconds, so the test reads everything again after six and compares.
 func TestEveryWriteShows(t *testing.T) {
 	t.Parallel()
 	eachBench(t, func(t *testing.T, b *bench) {
@@ -356,7 +356,7 @@ func TestEveryWriteShows(t *testing.T) {
 			}, "leaderboard agent agents"},
 		} {
 			watcher := b.register(t, fmt.Sprint("Watcher ", strings.ReplaceAll(write.name, "'", "")))
-			b.look(t, watcher) // it is in the list of agents
+			b.look(t, watcher) // so that the list of agents has the watcher before the write
 			read := func() (bodies [][]byte) {
 				for _, path := range cachedPaths(id) {
 					bodies = append(bodies, b.do(t, call{path: path}).fine().raw)

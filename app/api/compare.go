@@ -77,7 +77,7 @@ func (a *API) readComparison(ctx context.Context, q compareQuery) (any, error) {
 		agents[i], sides[i] = found, a.stats(found, stats)
 	}
 	if agents[0].ID == agents[1].ID {
-		return nil, problem.InvalidParameter("b", "must be another agent than a")
+		return nil, problem.InvalidParameter("b", "must not be the same agent as a")
 	}
 	found, err := a.Leaderboard.Compare(ctx, db, agents[0].ID, agents[1].ID)
 	if err != nil {

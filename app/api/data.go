@@ -24,8 +24,8 @@ import (
 const (
 	// downloadsAtOnce is how many files a node sends at a time.
 	downloadsAtOnce = 64
-	// maxWhole is the size of a JSON file up to which it is sent from memory, in bytes. A larger
-	// redactions.json is sent as the Parquet files are.
+	// maxWhole is the size in bytes up to which a JSON file is sent from memory. A larger redactions.json is
+	// streamed like the Parquet files.
 	maxWhole = 1 << 20
 	// downloadBuffer is how much of a file is in memory at a time.
 	downloadBuffer = 256 << 10
@@ -272,8 +272,8 @@ func hashOf(o archive.Object) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// rangeOf returns the part of a file that a request asks for. That is one range of bytes if If-Range is
-// absent or names the current file, else the whole file.
+// rangeOf returns the part of a file to send. That is the one range of bytes in the Range header. Without the
+// header, or if If-Range names another version of the file, it is the whole file.
 func rangeOf(c *fiber.Ctx, etag string, size int64) (from, n int64, partial bool, err error) {
 	asked := c.Request().Header.Peek(fiber.HeaderRange)
 	condition := c.Request().Header.Peek(fiber.HeaderIfRange)

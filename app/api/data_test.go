@@ -86,7 +86,7 @@ func checkRemote(t *testing.T, s *service) {
 	}
 }
 
-// checkManyRedactions asks for a list of redactions that is too long to be sent from memory.
+// checkManyRedactions checks that a list of redactions that is too long for memory is streamed.
 func checkManyRedactions(t *testing.T, s *service, folder string) {
 	t.Helper()
 	name := filepath.Join(folder, "days", "2026-11-18", archive.RedactionsName)

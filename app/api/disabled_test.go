@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestDisabledAgentInAnOutage: lists and pages that were made before an agent was disabled aren't
-// served as last good copies if the node knew of it when the database went away.
+// TestDisabledAgentInAnOutage checks that a node that knows that an agent is disabled doesn't serve earlier
+// lists and pages as last good copies in an outage.
 func TestDisabledAgentInAnOutage(t *testing.T) {
 	t.Parallel()
 	b, server := startOutageBench(t)

@@ -26,8 +26,8 @@ const (
 	exportMost = 10_000
 	// exportPage is how many predictions are in memory at a time.
 	exportPage = 100
-	// exportsAtOnce is how many exports a node writes at a time, each for another agent, so that a slow
-	// reader delays only its own next export. exportReads is how many exports read a page at a time.
+	// exportsAtOnce is how many exports a node writes at a time. An agent has at most one of them, so a slow
+	// reader delays only its own next export. exportReads is how many of them read a page at a time.
 	exportsAtOnce = 32
 	exportReads   = 2
 	// exportTimeout is below the server's timeout for writing an answer.
@@ -41,8 +41,8 @@ type exportFormat interface {
 	end(next *string) error
 }
 
-// export streams the caller's data, newest first: as JSON Lines its profile, keys and predictions, as CSV
-// only its predictions.
+// export streams the caller's data, newest first. JSON Lines contain its profile, keys and predictions, and
+// CSV only its predictions.
 func (a *API) export(c *fiber.Ctx) error {
 	args := c.Context().QueryArgs()
 	format, err := choice(args, "format", "jsonl", "csv")
@@ -87,8 +87,8 @@ func (a *API) export(c *fiber.Ctx) error {
 	return nil
 }
 
-// stream answers with what write writes, and then ends the agent's export. If write fails, the
-// connection closes before the end of the answer: a reader must not take a part for the whole.
+// stream answers with the output of write, and then ends the agent's export. If write fails, the connection
+// closes before the end of the answer, so that the reader sees that the answer is incomplete.
 func (a *API) stream(c *fiber.Ctx, agentID uuid.UUID, write func(ctx context.Context, w io.Writer) error) {
 	reader, writer := io.Pipe()
 	go func() {
@@ -101,7 +101,7 @@ func (a *API) stream(c *fiber.Ctx, agentID uuid.UUID, write func(ctx context.Con
 		if err == nil {
 			err = w.Flush()
 		}
-		if err != nil && !errors.Is(err, io.ErrClosedPipe) { // else the reader has left
+		if err != nil && !errors.Is(err, io.ErrClosedPipe) { // a closed pipe means that the reader has left
 			a.Log.Warn("an export was cut short", "agent_id", agentID, "error", err)
 		}
 		writer.CloseWithError(err)

@@ -75,10 +75,10 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskPostgres fills the disk of a Postgres: that of its tables, where it refuses what needs
-// room, and that of everything, where it stops because it can't write its log. Publishing is
-// refused as unavailable, health says degraded and an alert is sent. What was acknowledged is there
-// once, what was refused isn't, and all works again when there is room.
+// TestFullDiskPostgres fills a disk of a Postgres. If the disk holds only the tables, Postgres refuses statements
+// that need room. If the disk holds everything, Postgres stops because it can't write its log. Publishing is
+// refused as unavailable, health says degraded and an alert is sent. Everything works again once there is room.
+// Then each acknowledged prediction is stored once, and no prediction is half stored.
 func TestFullDiskPostgres(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -92,7 +92,7 @@ func TestFullDiskPostgres(t *testing.T) {
 			server := dbtest.StartPostgresIn(t, d.Dir)
 			free := func() {
 				d.Free()
-				if !server.Running() { // what a service manager does
+				if !server.Running() { // a service manager would start it too
 					server.Start()
 				}
 			}
@@ -163,7 +163,7 @@ func TestFullDiskPostgres(t *testing.T) {
 					missing--
 				}
 			}
-			var others int // that one of the two tables lacks
+			var others int // rows that are in only one of the two tables
 			if err := b.DB.NewRaw("SELECT (SELECT count(*) FROM predictions) + (SELECT count(*) FROM results) - 2 * ?", len(titles)).Scan(t.Context(), &others); err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestFullDiskPostgres(t *testing.T) {
 	}
 }
 
-// exhaustLog makes Postgres begin files of its log until there is no room for another one.
+// exhaustLog makes Postgres begin new log files until there is no room for another one.
 func exhaustLog(t *testing.T, server *dbtest.Postgres) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), outageWait)
@@ -188,7 +188,7 @@ func exhaustLog(t *testing.T, server *dbtest.Postgres) {
 	}
 }
 
-// heard is what an alert webhook got.
+// heard is an alert webhook that keeps the requests it receives.
 type heard struct {
 	mu    sync.Mutex
 	texts []string
@@ -203,14 +203,14 @@ func (h *heard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// listen returns the setting of a webhook that h hears.
+// listen starts the webhook and returns the setting that makes the service send alerts to it.
 func (h *heard) listen(t *testing.T) func(*config.Config) {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return func(c *config.Config) { c.AlertWebhookURL = config.Secret(server.URL) }
 }
 
-// has reports whether an alert about the database came in a state, "firing" or "resolved".
+// has reports whether an alert about the database has come with this state, "firing" or "resolved".
 func (h *heard) has(state string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -56,7 +56,9 @@ func each(t *testing.T, test func(t *testing.T, s *service), change ...func(*con
 // start runs the app with no upstream: every source address refuses connections.
 func start(t testing.TB, b backend, change ...func(*config.Config)) *service {
 	t.Helper()
-	return run(t, configure(t, b, change...), app.Options{CachePrefix: "test:" + t.Name() + ":"})
+	return run(t, configure(t, b, change...), app.Options{
+		CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, // on a busy machine too
+	})
 }
 
 // configure returns the settings of a test's app.

@@ -104,7 +104,7 @@ func direct(form func(limit int, coding string) *answer.Form) func(ctx *fasthttp
 	}
 }
 
-// marketFilter narrows the list of markets. Zero fields don't.
+// marketFilter selects markets. A zero field selects all.
 type marketFilter struct {
 	category     string
 	tag          string
@@ -193,7 +193,7 @@ func community(args *fasthttp.Args) (string, error) {
 
 // signalCaching lets caches reuse an answer for far less than the time between two readings, and revalidate
 // it by its ETag after that. Shared caches may keep it because it is the same for every caller. Vary
-// therefore names only Accept-Encoding. The edge filter before it also reads User-Agent and Authorization,
+// therefore names only Accept-Encoding. The edge filter in front also reads User-Agent and Authorization,
 // but refusals aren't cached.
 const signalCaching = "public, max-age=5, stale-while-revalidate=30"
 

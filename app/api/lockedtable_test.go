@@ -11,13 +11,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// lockedWait is half of the time that a request may take. Only an answer that waits for the lock
-// takes longer.
+// lockedWait is half of the time that a request may take. An answer takes longer only if it waits for the lock.
 const lockedWait = 5 * time.Second
 
-// TestLockedTable checks the service while an ALTER TABLE or a LOCK TABLE holds the predictions:
-// publishing and reads that are in no memory are unavailable, well before the request's own limit.
-// The rest goes on. A request that is repeated afterwards publishes once.
+// TestLockedTable checks the service while an ALTER TABLE or a LOCK TABLE locks the predictions. Publishing, and
+// reads whose answers aren't in memory, are refused as unavailable well before the request's deadline. All other
+// requests are answered. A publication that is repeated afterwards is stored once.
 func TestLockedTable(t *testing.T) {
 	t.Parallel()
 	for name, pooled := range map[string]bool{"direct": false, "pooled": true} {
@@ -80,7 +79,7 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
-// lockPredictions holds the table as an ALTER TABLE does, until unlock.
+// lockPredictions locks the table like an ALTER TABLE, until unlock is called.
 func lockPredictions(t *testing.T, address string) (unlock func()) {
 	t.Helper()
 	db, err := database.Open(t.Context(), address)

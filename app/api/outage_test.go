@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// outageWait is longer than anything but a hang takes.
+// outageWait is longer than any request takes, unless it hangs.
 const outageWait = 20 * time.Second
 
 // startOutageBench is startBench with a private Postgres.
@@ -117,7 +117,7 @@ func (b *bench) check(t *testing.T, a asked, before map[string]string) {
 		t.Errorf("%s: Retry-After %q, %.300s", name, res.Header.Get("Retry-After"), body)
 	}
 	marked := strings.Contains(res.Header.Get("Cache-Status"), "; ttl=-") && res.Header.Get("Age") != "" && res.Header.Get("Cache-Control") == "no-store"
-	if marked != a.stale && a.path != "/method" { // it has figures that are kept for longer
+	if marked != a.stale && a.path != "/method" { // its figures are cached for longer
 		t.Errorf("%s: stale %t, want %t: %v", name, marked, a.stale, res.Header)
 	}
 	if !a.stale {

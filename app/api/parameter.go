@@ -19,8 +19,8 @@ const (
 	DefaultLimit = signal.DefaultLimit
 )
 
-// ParseLimit returns the parameter limit: a whole number from 1 to 100, or 24 if it is left out. Any other
-// value is refused with 400, also an empty or a repeated one.
+// ParseLimit returns the parameter limit: a whole number from 1 to 100, or 24 if it is left out. It refuses any
+// other value with 400, including an empty or a repeated one.
 func ParseLimit(args *fasthttp.Args) (int, error) {
 	value, found, err := single(args, "limit")
 	if err != nil {

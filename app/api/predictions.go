@@ -110,7 +110,7 @@ func unknownFields(names []string) []string {
 	return out
 }
 
-// idempotencyKey reads the header, either bare or as a quoted string of RFC 8941.
+// idempotencyKey reads the header Idempotency-Key, either bare or as a quoted string of RFC 8941.
 func idempotencyKey(c *fiber.Ctx) (string, error) {
 	const name = "Idempotency-Key"
 	sent := c.Request().Header.PeekAll(name)
@@ -223,8 +223,8 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 	return w, nil
 }
 
-// viewer returns the viewer of the caller's answers. That is the public, unless the caller has predictions
-// that only it may see yet. So callers share the copies in memory.
+// viewer returns the viewer of the caller's answers. It is the public unless the caller has predictions that
+// only it may see yet. So most callers share the copies in memory.
 func (a *API) viewer(c *fiber.Ctx) (agent.Viewer, error) {
 	me := callerID(c)
 	if me == uuid.Nil {

@@ -101,7 +101,7 @@ func (a *API) readStoredMarkets(ctx context.Context, f market.Filter) (any, erro
 // newsByAge is the order of the news in the database.
 const newsByAge = "newest"
 
-// listStoredNews has no topics. Like the snapshot's, its answers may be kept for some seconds.
+// listStoredNews has no topics, because its answers may be some seconds old, like those from the snapshot.
 func (a *API) listStoredNews() fiber.Handler {
 	return cached(a, operation[news.Filter]{
 		parse: parseStoredNews, read: a.readStoredNews, cost: func(f news.Filter) httpserver.Cost { return worded(f.Q) },

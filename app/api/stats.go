@@ -124,7 +124,7 @@ func (a *API) getStats(c *fiber.Ctx) error {
 }
 
 // respondStats answers with a weak ETag that doesn't cover the usage. Every request changes the usage,
-// including this one, so the ETag would never match.
+// including this one, so an ETag that covered it would never match.
 func respondStats(c *fiber.Ctx, stats statsWire) error {
 	tagged, err := encode(stats.publicStatsWire)
 	if err != nil {

@@ -97,7 +97,7 @@ func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 	return f, err
 }
 
-// parseTypes reads the parameter types, a list with commas. It returns nil for all types.
+// parseTypes reads the parameter types, a comma-separated list. It returns nil for all types.
 func parseTypes(args *fasthttp.Args) ([]update.Type, error) {
 	list, err := text(args, "types", maxParameter)
 	if err != nil || list == "" {
@@ -111,7 +111,7 @@ func parseTypes(args *fasthttp.Args) ([]update.Type, error) {
 			for i, k := range update.Types {
 				known[i] = string(k)
 			}
-			return nil, problem.InvalidParameter("types", "must be a list, with commas, of "+strings.Join(known, ", "))
+			return nil, problem.InvalidParameter("types", "must be a comma-separated list of "+strings.Join(known, ", "))
 		}
 		types = append(types, t)
 	}

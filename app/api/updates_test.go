@@ -202,7 +202,7 @@ func TestUpdatesRefusals(t *testing.T) {
 		got.refused(http.StatusGone, "cursor_expired")
 		fresh := got.text("cursor")
 		s.do(t, call{path: path + "?since=" + fresh, bearer: key}).fine()
-		// A backup was restored, so the cursor names a number that has not been given yet.
+		// A backup was restored, so the cursor's number is beyond the last one.
 		if _, err := s.DB.ExecContext(t.Context(), "UPDATE update_head SET last = 8"); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,8 @@ const (
 	erasedTitle = "[erased: the account was closed]"
 )
 
-// predictionWire is a record. Before its reveal, every pointer and list is null for other callers.
+// predictionWire is a record. Before its reveal, other callers get null for every pointer and list except
+// Market and Hash.
 type predictionWire struct {
 	ID         string             `json:"id"`
 	Title      *string            `json:"title"`

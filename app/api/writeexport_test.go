@@ -116,11 +116,10 @@ func TestExportsAtOnce(t *testing.T) {
 	}
 }
 
-// TestExportCutShort checks that a reader of an export that fails on the way sees an error, and not
-// a file that ends early.
+// TestExportCutShort checks that the reader of an export that fails gets an error instead of an incomplete file.
 func TestExportCutShort(t *testing.T) {
 	t.Parallel()
-	rows := strings.Repeat("1,Rain\n", 10_000) // more than is buffered
+	rows := strings.Repeat("1,Rain\n", 10_000) // more than the buffers hold
 	for name, failure := range map[string]error{"whole": nil, "cut short": errors.New("the database is gone")} {
 		a := &API{Log: slog.New(slog.DiscardHandler), exports: newExports()}
 		app := fiber.New(fiber.Config{DisableStartupMessage: true})

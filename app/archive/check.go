@@ -28,7 +28,7 @@ type Findings struct {
 	// Notes are not faults of the files, but a reader should know them. Examples are a segment that
 	// was damaged before it was sealed, and a clock that was set back.
 	Notes []Problem
-	// Withheld are the text files that the storage doesn't have, such as a release.
+	// Withheld are the text files that the storage leaves out, as a release does.
 	Withheld []string
 	// Redactions are the records whose texts were erased.
 	Redactions []Redaction

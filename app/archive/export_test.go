@@ -12,7 +12,7 @@ func Sorted[T any](rows iter.Seq2[T, error], compare func(a, b *T) int, most int
 	return sorted(rows, compare, most)
 }
 
-// Requested counts those of some texts that must not be written.
+// Requested returns how many of the given texts must not be written.
 func Requested(ctx context.Context, db bun.IDB, table string, rows []TextRow) (int, error) {
 	found, err := requested(db)(ctx, table, rows)
 	return len(found), err

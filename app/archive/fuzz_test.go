@@ -11,8 +11,8 @@ import (
 
 const fuzzDay = "2026-11-21"
 
-// FuzzManifest: a manifest is refused as a Problem, or names files inside its day only and reads
-// the same once it is written again.
+// FuzzManifest checks that a manifest is either refused with a Problem, or names only files inside
+// its day and stays the same when it is written and read again.
 func FuzzManifest(f *testing.F) {
 	m := Manifest{
 		Schema: Schema, Day: fuzzDay, First: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Last: time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC),
@@ -61,7 +61,7 @@ type fuzzRow struct {
 	At     time.Time `json:"at" parquet:"at"`
 }
 
-// FuzzSegment: a segment is refused, or has as many rows as it was said to have.
+// FuzzSegment checks that a segment is either refused or has the expected number of rows.
 func FuzzSegment(f *testing.F) {
 	whole, err := encodeRows([]fuzzRow{{Market: "a"}, {Market: "b"}})
 	if err != nil {
@@ -79,7 +79,7 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// FuzzParquet: whatever stands in a Parquet file, it is read or refused.
+// FuzzParquet checks that reading a Parquet file of any content doesn't panic.
 func FuzzParquet(f *testing.F) {
 	whole, err := EncodeRows([]fuzzRow{{Market: "a"}, {Market: "b"}})
 	if err != nil {
@@ -96,7 +96,8 @@ func FuzzParquet(f *testing.F) {
 	})
 }
 
-// FuzzStorage: an address names an archive, or no archive, or is refused.
+// FuzzStorage checks that only the address "off" means no archive, and that an error doesn't contain
+// a password.
 func FuzzStorage(f *testing.F) {
 	for _, seed := range []string{"off", "file://data/archive", "file:///", "s3://bucket/prefix", "s3://user:secret@bucket", "s3://%zz", "http://x", ""} {
 		f.Add(seed)
@@ -107,7 +108,7 @@ func FuzzStorage(f *testing.F) {
 			t.Errorf("%q opens nothing", address)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: the error tells a secret: %v", address, err)
+			t.Errorf("%q: the error contains a secret: %v", address, err)
 		}
 	})
 }

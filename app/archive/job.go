@@ -26,7 +26,8 @@ const (
 )
 
 // Tick seals the days that have ended, erases requested texts, and asks the sources whether
-// archived posts still exist. It fits worker.Job. It stores the result for ReadStatus.
+// archived posts still exist. It fits worker.Job. It stores for ReadStatus whether sealing and
+// erasing succeeded.
 func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
 	more, err := s.sealDue(ctx)
 	if err == nil {
@@ -131,8 +132,8 @@ func (s *Status) Troubled(now time.Time) bool {
 	return s.Failures > 0 || s.Oldest != "" && s.Oldest < DayOf(now.Add(-late)) && s.Oldest > s.LastSealed
 }
 
-// DaysWaiting counts the days that ended before now and aren't sealed. Until the first day is
-// sealed it counts from the day of the oldest segment.
+// DaysWaiting returns how many days have ended by now but aren't sealed. Until the first day is
+// sealed, it counts from the day of the oldest segment.
 func (s *Status) DaysWaiting(now time.Time) int {
 	day := s.Oldest
 	if s.LastSealed != "" {

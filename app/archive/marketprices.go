@@ -13,8 +13,8 @@ import (
 // marketColumn is the first column of PriceRow.
 const marketColumn = 0
 
-// MarketPrices calls use for each reading of a market in a day, oldest first, that was observed at
-// from or later and before to. It reads only the market column of those row groups that may contain
+// MarketPrices calls use with each reading of a market in a day that was observed at from or later
+// and before to, oldest first. It reads only the market column of those row groups that may contain
 // the market, and then only that market's rows. It stops early if use returns false.
 func MarketPrices(ctx context.Context, d *Day, market string, from, to time.Time, use func(*PriceRow) bool) error {
 	for _, f := range d.Manifest.Of(Prices) {

@@ -19,8 +19,8 @@ import (
 type FindPosts func(ctx context.Context, ids []string) (there, deleted []string, err error)
 
 const (
-	// lookedAgainAfter is the time between two checks of a post. A deleted post leaves the archive
-	// soon after the next check, within the 48 hours that Reddit's terms allow.
+	// lookedAgainAfter is the time between two checks of a post. The texts of a deleted post are
+	// erased soon after the next check, within the 48 hours that Reddit's terms are said to allow.
 	lookedAgainAfter = 20 * time.Hour
 	// missedFor is how long a post must be missing from answers before it counts as deleted, so
 	// that one short answer erases nothing. missedEmptyFor applies if an answer has no post at all.

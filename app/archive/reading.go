@@ -61,8 +61,8 @@ func textsOf(n *news.Item) *NewsTexts {
 	}
 }
 
-// without returns the row without its time and answer, and for an event without its volumes. Two
-// rows that are equal without these say the same.
+// without returns the row without its time and answer, and the row of an event also without its
+// volumes. Rows that are then equal state the same facts.
 func (r MarketRow) without() MarketRow { r.Observed = r.unseen(); return r }
 
 func (r ClosingRow) without() ClosingRow { r.Observed = r.unseen(); return r }

@@ -21,7 +21,7 @@ import (
 // Recorder appends readings to the archive. Facts are the descriptions of markets and events, and
 // the texts of news. The Recorder appends a fact when it differs from the last one appended, and
 // once each UTC day, so that each day is complete. Its methods run in the transaction that stores
-// the reading. Call the returned kept after the commit.
+// the reading. Call the function that they return after the commit.
 type Recorder struct {
 	now  func() time.Time
 	name string // identifies this Recorder among those of all nodes
@@ -45,8 +45,8 @@ type change struct {
 	facts map[fact][sha256.Size]byte
 }
 
-// begin prepares an append for a feed. If another Recorder appended last, it knows no earlier
-// facts.
+// begin prepares an append for a feed. If another Recorder appended last, the returned change knows
+// no earlier facts, so it appends every fact again.
 func (r *Recorder) begin(ctx context.Context, tx bun.Tx, feed string) (*change, error) {
 	setting := "archive_recorder_" + feed
 	last, _, err := database.Setting(ctx, tx, setting)

@@ -27,7 +27,7 @@ const (
 	Hidden  = "hidden"  // an admin hid the text
 )
 
-// Profiles is the Table of a Request that erases what an agent says of itself, and not its
+// Profiles is the Table of a Request that erases the profile of an agent, but not the texts of its
 // predictions.
 const Profiles = "profiles"
 
@@ -59,8 +59,8 @@ type request struct {
 const endless = "9999-12-31"
 
 // RequestRedaction stores requests. The job erases the texts within minutes. With again, records
-// that were requested before are searched for again. A record keeps its first reason, but any other
-// reason replaces Hidden, because an admin may show a hidden text again.
+// that were requested before are searched for again. A record keeps the reason of its first request.
+// But any other reason replaces Hidden, because an admin may show a hidden text again.
 func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool, list ...Request) error {
 	rows := make([]request, len(list))
 	for i, r := range list {
@@ -232,7 +232,7 @@ func (d *Day) wanted(ctx context.Context, open []request) (map[record]string, er
 	return found, nil
 }
 
-// addReason notes why a record is erased. Hidden gives way to any other reason.
+// addReason stores why a record is erased. Any other reason replaces Hidden.
 func addReason(found map[record]string, r record, reason string) {
 	if known := found[r]; known == "" || known == Hidden {
 		found[r] = reason
@@ -248,8 +248,8 @@ type eraser struct {
 	found   []Redaction
 }
 
-// erase writes redactions.json and texts.json before it rewrites the texts. A run that was stopped
-// in between finds the remaining texts and erases them.
+// erase writes redactions.json and texts.json before it rewrites the texts. If it is stopped in
+// between, the next run finds the remaining texts and erases them.
 func (e *eraser) erase(ctx context.Context) error {
 	kept := map[string][]TextRow{}
 	for _, f := range e.Manifest.Texts {

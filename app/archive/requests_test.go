@@ -20,7 +20,7 @@ func TestFirstReasonStays(t *testing.T) {
 		for i, c := range []struct {
 			reasons []string
 			again   bool
-			want    string // after the hidden one was withdrawn; "" for no request
+			want    string // after a request with the reason Hidden is withdrawn; "" for no request
 		}{
 			{[]string{archive.Ordered}, true, archive.Ordered},
 			{[]string{archive.Hidden}, true, ""},
@@ -54,8 +54,8 @@ func TestFirstReasonStays(t *testing.T) {
 	})
 }
 
-// TestRequestRows checks that sealing reads the requests for the texts of the day, and not all that
-// were ever made.
+// TestRequestRows checks that sealing reads only the requests for the texts of the day, and not all
+// requests ever made.
 func TestRequestRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -87,7 +87,7 @@ func TestRequestRows(t *testing.T) {
 						t.Errorf("%d texts are erased, %v; want 11", n, err)
 					}
 				}) {
-					// Postgres reads the whole of a table that is small enough.
+					// Postgres reads a small table completely.
 					if n := e.Tables["redaction_requests"]; size == large && n > 200 {
 						t.Errorf("%d rows of %d requests: %s", n, size, e.Query)
 					}

@@ -322,6 +322,7 @@ type TextRow struct {
 	Record  string `parquet:"record"`  // Item or ID of the row
 	Salt    []byte `parquet:"salt"`    // 16 bytes, see Salts
 	Content []byte `parquet:"content"` // NewsTexts, PredictionTexts or AgentTexts as JSON
-	// Agent is the author of a prediction, whose redaction covers it. It is not stored.
+	// Agent is the author of a prediction. A redaction of the author covers the prediction. Agent
+	// is not stored.
 	Agent string `parquet:"-" json:",omitempty"`
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Exporter writes the tables of a day that are not observations. Export writes what changed from
-// from up to but not including to. For the first day of an archive, from is zero, and Export writes
-// everything older, too.
+// Exporter writes the tables of a day that are not observations. Export writes what changed at from
+// or later and before to. For the first day of an archive, from is zero, and Export writes
+// everything before to.
 type Exporter interface {
 	Export(ctx context.Context, w *DayWriter, from, to time.Time) error
 }

@@ -13,16 +13,16 @@ import (
 // lookedUp is how many texts are compared with the requests at once.
 const lookedUp = 500
 
-// findErased returns the reasons of those of some texts of a table that must not be written.
+// findErased returns which of the given texts of a table must not be written, with the reasons.
 type findErased func(ctx context.Context, table string, rows []TextRow) (map[record]string, error)
 
-// requested finds the texts that the requests in a database cover. It looks the records up, so it
-// reads no more than the rows it is given, however many requests were ever made.
+// requested finds the texts that the requests in a database cover. It looks up each record, so the
+// number of requests ever made doesn't matter.
 func requested(db bun.IDB) findErased {
 	return func(ctx context.Context, table string, rows []TextRow) (map[record]string, error) {
 		found := map[record]string{}
 		records := make([]string, len(rows))
-		agents := map[string]string{} // the reasons, "" for none
+		agents := map[string]string{} // the reasons by agent, "" for none
 		for i := range rows {
 			records[i] = rows[i].Record
 			if rows[i].Agent != "" {
@@ -53,7 +53,7 @@ func requested(db bun.IDB) findErased {
 	}
 }
 
-// eachRequest calls use with the requests for some records.
+// eachRequest calls use with each request for one of the given records.
 func eachRequest(ctx context.Context, db bun.IDB, kinds, records []string, use func(*request)) error {
 	var list []request
 	err := db.NewSelect().Model(&list).Column("kind", "record", "reason").
@@ -67,7 +67,7 @@ func eachRequest(ctx context.Context, db bun.IDB, kinds, records []string, use f
 	return nil
 }
 
-// withoutErased yields the texts of a table that may be written, and notes the others as erased.
+// withoutErased yields the texts of a table that may be written, and records the others as erased.
 func (w *DayWriter) withoutErased(ctx context.Context, table string, rows iter.Seq2[TextRow, error]) iter.Seq2[TextRow, error] {
 	if w.erased == nil {
 		return rows
@@ -105,7 +105,7 @@ func (w *DayWriter) withoutErased(ctx context.Context, table string, rows iter.S
 	}
 }
 
-// redact notes that the texts of a record are erased already.
+// redact records that the texts of a record are erased.
 func (w *DayWriter) redact(table, id, reason string) {
 	key := record{table, id}
 	if w.noted[key] {

@@ -25,7 +25,7 @@ type DayWriter struct {
 	texts      []TextsState
 	redactions []Redaction
 	noted      map[record]bool // the records of redactions
-	// erased finds the texts that must not be written; nil if all may be.
+	// erased finds the texts that must not be written. nil means that all texts may be written.
 	erased findErased
 	now    func() time.Time
 }

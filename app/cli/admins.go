@@ -20,7 +20,7 @@ import (
 
 type admins struct {
 	Create   adminCreate   `cmd:"" help:"Create an admin. The password is asked for, read from ADMIN_PASSWORD, or generated with --generate."`
-	Password adminPassword `cmd:"" help:"Set a new password for an admin, like create, and sign them out everywhere."`
+	Password adminPassword `cmd:"" help:"Set a new password for an admin, given as for create, and sign them out everywhere."`
 	List     adminList     `cmd:"" help:"List the admins."`
 	Remove   adminRemove   `cmd:"" help:"Remove an admin and sign them out everywhere."`
 }
@@ -123,7 +123,7 @@ func (a *adminSecret) withPassword(
 	return err
 }
 
-// refusalAsText returns an error as the command line shows it. Of a refusal it keeps only the detail.
+// refusalAsText returns an error as the command line shows it. It keeps only the detail of a refusal.
 func refusalAsText(err error) error {
 	if p, ok := errors.AsType[*problem.Error](err); ok {
 		return errors.New(p.Detail)

@@ -50,10 +50,10 @@ type agentReasoned struct {
 	Reason string `help:"Why; kept in the audit log. If it is left out, a terminal asks for it, and a script records \"from the shell\"."`
 }
 
-// noReason is the audit log's reason for a command of a script that gives none.
+// noReason is the reason in the audit log if a script gives none.
 const noReason = "from the shell"
 
-// moderate opens the database beside a live server and passes it to run.
+// moderate opens the database, which a server may be using, and passes a moderation service to run.
 func moderate(ctx context.Context, cfg config.Config, run func(s *moderation.Service) error) error {
 	return refusalAsText(withDatabase(ctx, cfg, func(db *database.DB) error {
 		return run(moderation.New(moderation.Options{

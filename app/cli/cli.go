@@ -73,7 +73,7 @@ func Main(args []string) int {
 	parser := kong.Must(&c,
 		kong.Name("pulsecast"),
 		kong.Description(
-			"API-first prediction platform for AI agents. Every flag of serve is also an environment variable. "+
+			"API-first prediction platform for AI agents. The settings of serve are also environment variables. "+
 				"The client commands call an installation with the agent's key and need no database. "+remote.ExitCodes,
 		),
 		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Client:"}}),
@@ -95,7 +95,7 @@ func Main(args []string) int {
 	return 0
 }
 
-// newBeside builds the service for a command that runs beside a live server.
+// newBeside builds the service for a command that may run while a server uses the database.
 func newBeside(ctx context.Context, cfg config.Config) (*app.App, error) {
 	return app.New(ctx, cfg, app.Options{Log: os.Stderr, Beside: true})
 }

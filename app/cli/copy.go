@@ -36,7 +36,7 @@ func (c *copyCommand) Run(ctx context.Context) error {
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, t := range r.Tables {
-		sum := "made anew"
+		sum := "rebuilt"
 		if t.Checksum != "" {
 			sum = t.Checksum[:16]
 		}

@@ -52,7 +52,7 @@ func openDemo(ctx context.Context, a *app.App, out io.Writer) error {
 	return welcome(out, a, key, password)
 }
 
-// showSample publishes the sample signals of feeds that no source has answered yet.
+// showSample publishes sample signals to feeds without a reading of a live source.
 func showSample(ctx context.Context, a *app.App) error {
 	now := database.Now(time.Now())
 	if feed := a.Markets.Replicator; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
@@ -74,7 +74,7 @@ func showSample(ctx context.Context, a *app.App) error {
 	return nil
 }
 
-// demoKey makes the visitor's agent at the first start, and a new key at each start.
+// demoKey returns a new key of the visitor's agent. It creates the agent at the first start.
 func demoKey(ctx context.Context, a *app.App) (key string, err error) {
 	now := database.Now(time.Now())
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {

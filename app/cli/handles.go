@@ -41,7 +41,7 @@ func (h *handleFree) Run(ctx context.Context) error {
 		if err := s.FreeHandle(ctx, byShell(h.Reason), h.Handle); err != nil {
 			return err
 		}
-		_, err := fmt.Printf("%s is free for agents to have\n", h.Handle)
+		_, err := fmt.Printf("%s is no longer reserved\n", h.Handle)
 		return err
 	})
 }

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// askPassword returns ADMIN_PASSWORD if it is set. Otherwise it asks twice on a terminal, or reads one line
-// of another input. The password is not a flag, because other users can read the arguments of a process.
+// askPassword returns ADMIN_PASSWORD if it is set. Otherwise it asks twice on a terminal. Without a terminal it
+// reads one line of the standard input. The password is not a flag, because other users can read the arguments
+// of a process.
 func askPassword(ctx context.Context) (string, error) {
 	if password, ok := os.LookupEnv("ADMIN_PASSWORD"); ok {
 		return password, nil
@@ -65,7 +66,7 @@ func readLine(in *bufio.Reader) (string, error) {
 // onTerminal reports whether the standard input is a terminal.
 func onTerminal() bool { return stty("-g") == nil }
 
-// stty sets the terminal of the standard input. It fails without one.
+// stty sets the terminal of the standard input. It fails if the input is no terminal.
 func stty(mode string) error {
 	cmd := exec.Command("stty", mode)
 	cmd.Stdin = os.Stdin

@@ -20,7 +20,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/replay"
 )
 
-// replayed holds the flags of a replay, which runs as a command or inside a backtest.
+// replayed holds the flags that the commands replay and backtest share, because a backtest starts a
+// replay too.
 type replayed struct {
 	Archive string `env:"ARCHIVE_URL" default:"file://data/archive" placeholder:"DIR|URL" help:"Recorded days: a folder, file://, s3://, or the address of an installation that publishes its own."`
 	Dir     string `default:"data/replay" type:"path" help:"Folder for the runs and their publications."`

@@ -16,10 +16,10 @@ type serveCommand struct {
 	config.Config
 	NoWorker   bool `help:"Don't run the worker in this process."`
 	Demo       bool `help:"Serve a sample world with a key to try, and open registration."`
-	DemoPublic bool `help:"Let the demo listen on other than loopback addresses."`
+	DemoPublic bool `help:"Let the demo listen on addresses other than loopback."`
 }
 
-// Run serves HTTP until ctx ends. It also runs the worker, unless the worker runs elsewhere.
+// Run serves HTTP until ctx ends. It also runs the worker, unless NoWorker is set.
 func (s *serveCommand) Run(ctx context.Context) (err error) {
 	cfg := s.Config
 	if s.Demo {
@@ -53,7 +53,7 @@ func (s *serveCommand) Run(ctx context.Context) (err error) {
 	return a.Run(ctx, ln)
 }
 
-// demoArchive returns ARCHIVE_URL. If it isn't set, that is a folder beside the SQLite file.
+// demoArchive returns ARCHIVE_URL. If it has its default, demoArchive returns a folder beside the SQLite file.
 func demoArchive(cfg *config.Config) string {
 	path, embedded := cfg.SQLitePath()
 	if !embedded || cfg.ArchiveURL != config.Default().ArchiveURL {

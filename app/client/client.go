@@ -22,13 +22,16 @@ import (
 const (
 	// timeout bounds one request, except streams and exports.
 	timeout = 60 * time.Second
-	// attempts is the most times that a request is made.
+	// attempts is the largest number of attempts of one request.
 	attempts = 5
 	// longestWait bounds all attempts of a request and the pauses between them.
 	longestWait = 2 * time.Minute
 	// maxBody bounds one answer. A page of 100 predictions with the longest texts is smaller.
 	maxBody = 32 << 20
 )
+
+// errTooLong means that an answer is larger than maxBody.
+var errTooLong = errors.New("is too long")
 
 // Client calls one installation. It is safe for concurrent use.
 type Client struct {
@@ -70,7 +73,7 @@ func NewIdempotencyKey() string { return uuid.NewString() }
 
 // Do makes a request and decodes the answer into v, unless v is nil. It repeats the request while that is
 // safe and may help. It returns the raw bytes of the answer. A *Refusal is the service's refusal. Any other
-// error means that no complete answer came.
+// error means that no complete or readable answer came.
 func (c *Client) Do(ctx context.Context, r Request, v any) (body []byte, err error) {
 	body, err = repeat(ctx, r.repeatable(), func() ([]byte, error) { return c.once(ctx, r) })
 	if err != nil || v == nil {
@@ -97,14 +100,17 @@ func repeat[T any](ctx context.Context, safe bool, attempt func() (T, error)) (T
 	return result, err
 }
 
-// repeatLater marks an error that repeating doesn't help, and one that names how long to wait. A
-// rate-limited request is always safe to repeat, because the service did nothing.
+// repeatLater returns err as backoff.Retry expects it: marked as permanent if another attempt wouldn't help,
+// and with the time to wait if the service names one. A rate-limited request is always safe to repeat,
+// because the service did nothing.
 func repeatLater(err error, safe bool) error {
 	if err == nil {
 		return nil
 	}
 	refusal, refused := errors.AsType[*Refusal](err)
 	switch {
+	case errors.Is(err, errTooLong):
+		return backoff.Permanent(err)
 	case refused && refusal.Status < 500 && refusal.Status != http.StatusTooManyRequests:
 		return backoff.Permanent(err)
 	case !safe && !(refused && refusal.Status == http.StatusTooManyRequests):
@@ -127,9 +133,17 @@ func (c *Client) once(ctx context.Context, r Request) ([]byte, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	return c.read(res)
+}
+
+// read reads the body of an answer. A body above maxBody is errTooLong.
+func (c *Client) read(res *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
 	if err != nil {
 		return nil, unreachable(c.Base, err)
+	}
+	if len(body) > maxBody {
+		return nil, fmt.Errorf("the answer of %s %w: the limit is %d bytes", c.Base, errTooLong, maxBody)
 	}
 	return body, nil
 }
@@ -144,9 +158,9 @@ func (c *Client) answer(req *http.Request) (*http.Response, error) {
 		return res, nil
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	body, err := c.read(res)
 	if err != nil {
-		return nil, unreachable(c.Base, err)
+		return nil, err
 	}
 	return nil, newRefusal(res, body)
 }

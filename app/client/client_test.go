@@ -69,13 +69,13 @@ func TestDoRepeats(t *testing.T) {
 		times    int
 	}{
 		{"a success", publish, []int{200}, 200, 1},
-		{"a failure of a publication", publish, []int{503, 200}, 200, 2},
-		{"a broken publication", publish, []int{0, 200}, 200, 2},
-		{"a failure of what can't be repeated", register, []int{500}, 500, 1},
-		{"a limit of what can't be repeated", register, []int{429, 200}, 200, 2},
-		{"a broken request that can't be repeated", register, []int{0}, 0, 1},
+		{"a publication fails", publish, []int{503, 200}, 200, 2},
+		{"a publication gets no answer", publish, []int{0, 200}, 200, 2},
+		{"a request without an Idempotency-Key fails", register, []int{500}, 500, 1},
+		{"a request without an Idempotency-Key is limited", register, []int{429, 200}, 200, 2},
+		{"a request without an Idempotency-Key gets no answer", register, []int{0}, 0, 1},
 		{"a refusal", publish, []int{422}, 422, 1},
-		{"a failure of a GET", Request{Path: "/api/stats"}, []int{502, 200}, 200, 2},
+		{"a GET fails", Request{Path: "/api/stats"}, []int{502, 200}, 200, 2},
 		{"a redirect", Request{Path: "/api/stats"}, []int{302}, 302, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,6 +110,37 @@ func TestDoRepeats(t *testing.T) {
 				if r.Header.Get("Idempotency-Key") != c.request.IdempotencyKey || r.Header.Get("Authorization") != "Bearer pc_key" {
 					t.Errorf("headers %v", r.Header)
 				}
+			}
+		})
+	}
+}
+
+// TestTooLong checks that an answer above the limit is refused as such, whether it is a success or a failure,
+// and that one at the limit is read.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status, bytes int
+		want          string // part of the error, "" for none
+	}{
+		"a success at the limit":    {200, maxBody, ""},
+		"a success above the limit": {200, maxBody + 1, "is too long"},
+		"a failure above the limit": {404, maxBody + 1, "is too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := `"` + strings.Repeat("x", c.bytes-2) + `"`
+			s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+				w.WriteHeader(c.status)
+				io.WriteString(w, body)
+			})
+			var text string
+			_, err := s.client(t).Do(t.Context(), Request{Path: "/"}, &text)
+			if c.want == "" && (err != nil || len(text) != c.bytes-2) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %d bytes, %v; want an error with %q", len(text), err, c.want)
+			}
+			if n := len(s.requests()); n != 1 {
+				t.Errorf("got %d requests, want 1", n)
 			}
 		})
 	}
@@ -172,11 +203,12 @@ func TestExportJoinsParts(t *testing.T) {
 		records int
 		fails   bool
 	}{
-		{"one part", JSONLines, []string{`{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`}, `{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`, 2, false},
+		{"one part", JSONLines, []string{`{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`}, `{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`, 1, false},
 		{"two parts", JSONLines, []string{`{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":1}\n{"type":"end","nextCursor":"p1"}\n`, `{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":2}\n{"type":"end","nextCursor":null}\n`},
-			`{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":1}\n{"type":"prediction","n":2}\n{"type":"end","nextCursor":null}\n`, 4, false},
+			`{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":1}\n{"type":"prediction","n":2}\n{"type":"end","nextCursor":null}\n`, 2, false},
 		{"cut short", JSONLines, []string{`{"type":"agent"}\n{"type":"prediction"}\n`}, "", 0, true},
-		{"CSV", CSV, []string{`id,thesis\n1,"two\nlines"\n`, `id,thesis\n2,"a ""word"""\n`}, `id,thesis\n1,"two\nlines"\n2,"a ""word"""\n`, 3, false},
+		{"CSV", CSV, []string{`id,thesis\n1,"two\nlines"\n`, `id,thesis\n2,"a ""word"""\n`}, `id,thesis\n1,"two\nlines"\n2,"a ""word"""\n`, 2, false},
+		{"an empty CSV", CSV, []string{`id,thesis\n`}, `id,thesis\n`, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -22,9 +22,9 @@ const (
 	CSV       Format = "csv"
 )
 
-// Export writes all data of the agent to out and calls each after each record. The service sends the data
-// in parts, which Export joins into one file. A CSV file gets one head, and a JSON Lines file gets one line
-// of type end. An incomplete export is an error.
+// Export writes all data of the agent to out and calls each after each prediction. The service sends the
+// data in parts, which Export joins into one file. A CSV file gets one header, and a JSON Lines file gets
+// one line of type end. An incomplete export is an error.
 func (c *Client) Export(ctx context.Context, format Format, out io.Writer, each func()) error {
 	e := &export{out: bufio.NewWriter(out), each: each, csv: format == CSV}
 	query := url.Values{"format": {string(format)}}
@@ -78,19 +78,18 @@ type export struct {
 	end   []byte // the closing line of the last part
 }
 
-// part copies the lines of one part. It keeps the head of CSV once. It keeps the agent and its keys of JSON
-// Lines once, and remembers the line end of the last part.
+// part copies the lines of one part. From later parts it leaves out the header of CSV, or the agent and its
+// keys of JSON Lines. It stores the line of type end, which finish writes.
 func (e *export) part(body io.Reader) error {
 	e.parts++
 	e.end = nil
 	in := bufio.NewReaderSize(body, 1<<20)
 	for first := true; ; first = false {
 		line, err := in.ReadBytes('\n')
-		if len(line) > 0 && !e.skip(line, first) {
-			if _, err := e.out.Write(line); err != nil {
-				return fmt.Errorf("write the export: %w", err)
+		if len(line) > 0 {
+			if err := e.line(line, first); err != nil {
+				return err
 			}
-			e.count(line)
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -105,31 +104,48 @@ func (e *export) part(body io.Reader) error {
 	return nil
 }
 
-func (e *export) skip(line []byte, first bool) bool {
+// line copies one line unless it is left out, and counts the prediction that it ends. first says that the line
+// is the first of its part.
+func (e *export) line(line []byte, first bool) error {
+	var skip, counts bool
 	if e.csv {
-		return first && e.parts > 1
+		skip, counts = first && e.parts > 1, !first && e.endsRecord(line)
+	} else {
+		skip, counts = e.object(line)
 	}
+	if skip {
+		return nil
+	}
+	if _, err := e.out.Write(line); err != nil {
+		return fmt.Errorf("write the export: %w", err)
+	}
+	if counts {
+		e.each()
+	}
+	return nil
+}
+
+// object reports whether a line of JSON Lines is left out, and whether it is a prediction.
+func (e *export) object(line []byte) (skip, prediction bool) {
 	var head struct {
 		Type string `json:"type"`
 	}
 	if json.Unmarshal(line, &head) != nil {
-		return false
+		return false, false
 	}
 	if head.Type == "end" {
 		e.end = bytes.Clone(line)
-		return true
+		return true, false
 	}
-	return e.parts > 1 && (head.Type == "agent" || head.Type == "key")
+	return e.parts > 1 && (head.Type == "agent" || head.Type == "key"), head.Type == "prediction"
 }
 
-// count calls each if the line ends a record.
-func (e *export) count(line []byte) {
-	if e.csv && bytes.Count(line, []byte{'"'})%2 == 1 {
+// endsRecord reports whether a line of CSV ends a record.
+func (e *export) endsRecord(line []byte) bool {
+	if bytes.Count(line, []byte{'"'})%2 == 1 {
 		e.text = !e.text
 	}
-	if !e.text {
-		e.each()
-	}
+	return !e.text
 }
 
 func (e *export) finish() error {

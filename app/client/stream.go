@@ -26,7 +26,7 @@ type Streamed struct {
 }
 
 // Watch follows /api/events until ctx ends or each fails. It calls each for every update in order. It
-// resumes an ended stream after the last update. A refusal that repeating doesn't help ends the stream.
+// resumes an ended stream after the last update. Watch returns a refusal if connecting again wouldn't help.
 func (c *Client) Watch(ctx context.Context, query url.Values, each func(Streamed) error) error {
 	w := &watch{client: c, query: query, each: each, pauses: backoff.NewExponentialBackOff()}
 	w.pauses.MaxInterval = time.Minute

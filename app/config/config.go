@@ -93,7 +93,7 @@ type Config struct {
 	AlertWebhookURL Secret `env:"ALERT_WEBHOOK_URL" name:"alert-webhook-url" group:"Operation" help:"Address that gets one JSON message when something needs a person, and one when it is over."`
 }
 
-// Released returns whether the archived files of each source are published. Samples always are.
+// Released returns for each source whether its archived files are published. Samples always are.
 func (c *Config) Released() map[string]bool {
 	return map[string]bool{
 		"polymarket": c.ReleasePolymarket, "hackernews": c.ReleaseHackerNews, "gdelt": c.ReleaseGDELT, "reddit": c.ReleaseReddit, "reddit-rss": c.ReleaseReddit,
@@ -112,7 +112,7 @@ func (s Secret) String() string {
 	return "***"
 }
 
-// LogValue masks the secret in every log format. A JSON log would write the string itself.
+// LogValue masks the secret in every log format. Without it, a JSON log would contain the secret.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // GoString masks the secret in %#v.
@@ -187,7 +187,7 @@ func (c *Config) checkAdmins() error {
 	case c.IdentityClientID == "":
 		return fmt.Errorf("ADMIN_SCOPE: needs IDENTITY_CLIENT_ID, our client at the provider")
 	case strings.ContainsFunc(c.AdminScope, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }):
-		return fmt.Errorf("ADMIN_SCOPE: %q is not a scope: send words of ASCII without quotes, separated by spaces", c.AdminScope)
+		return fmt.Errorf("ADMIN_SCOPE: %q is not a scope: write ASCII words without quotes, separated by spaces", c.AdminScope)
 	}
 	everybodys := append(strings.Fields(c.IdentityScope), openScopes...)
 	if !slices.ContainsFunc(scopes, func(scope string) bool { return !slices.Contains(everybodys, scope) }) {

@@ -35,7 +35,7 @@ func (c *Config) Settings() []Setting {
 	return list
 }
 
-// written returns a default in the form in which its value is printed.
+// written returns the text of a default in the form in which Settings prints a value.
 func written(text string, value any) string {
 	switch value.(type) {
 	case time.Duration:

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Scheme returns http, or https if the program itself serves it.
+// Scheme returns "https" if the program itself serves HTTPS, else "http".
 func (c *Config) Scheme() string {
 	if c.TLSCert != "" {
 		return "https"
@@ -23,7 +23,7 @@ func (c *Config) checkTLS() error {
 	case c.TLSKey == "":
 		return fmt.Errorf("TLS_KEY: needed with TLS_CERT")
 	case !hasScheme(c.BaseURL, "https"):
-		return fmt.Errorf("BASE_URL: must start with https:// with TLS_CERT, got %q", c.BaseURL)
+		return fmt.Errorf("BASE_URL: must start with https:// if TLS_CERT is set, got %q", c.BaseURL)
 	}
 	if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
 		return fmt.Errorf("TLS_CERT, TLS_KEY: %w", err)

@@ -14,9 +14,9 @@ const (
 	// probePause is the interval between two probes.
 	probePause = 100 * time.Millisecond
 	// While a probe waits, the breaker checks once per slice whether data has arrived on any
-	// connection. After silentLooks checks without data (0.7 s) it calls the database silent. It
-	// counts checks instead of measuring time because this process also stands still when the
-	// machine has no free processor.
+	// connection. After silentLooks checks without data (0.7 s) it considers the database silent. It
+	// counts checks instead of measuring time, because the time in which a busy machine doesn't run
+	// this process must not count.
 	slice       = 50 * time.Millisecond
 	silentLooks = 14
 	// After probeLooks checks, the breaker gives up the probe. The next probe opens a new
@@ -42,7 +42,7 @@ type Breaker struct {
 	// Now is this machine's clock. Replace it only before Start.
 	Now func() time.Time
 
-	subject string // what the log says can't be used, such as "the database"
+	subject string // name in the log, such as "the database"
 	probe   prober
 	onProbe func(err error) // called after every probe, in tests; may be nil
 

@@ -29,8 +29,8 @@ func (k Kind) words() Words {
 	return Words{TS: "TIMESTAMP", JSON: "TEXT", BYTES: "BLOB", UUID: "TEXT", FLOAT: "REAL", Bins: bins}
 }
 
-// SQLiteTime is the format of times on SQLite, in UTC. It is Bun's format: texts in it sort by time
-// only among themselves.
+// SQLiteTime is the format of times on SQLite, in UTC. It is Bun's format. Times sort correctly as
+// texts only if all are in this format.
 const SQLiteTime = "2006-01-02 15:04:05.999999-07:00"
 
 // IsPostgres reports whether a handle or transaction talks to Postgres.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzAddress: an address of Postgres is refused or makes a pool, without a connection, and neither
-// the error nor Identity tells the password.
+// FuzzAddress checks that an address of Postgres is either refused or makes a pool without
+// connecting, and that neither the error nor Identity contains the password.
 func FuzzAddress(f *testing.F) {
 	const password = "hunter2-hunter2"
 	for _, seed := range []string{

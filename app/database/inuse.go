@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// inUseSetting names the mark of a SQLite file that is being served. Its value is the time since
-// when. The mark is in the file, so a plain copy of a served file has it too.
+// inUseSetting names the mark of a SQLite file that is being served. Its value is the time at which
+// the file was marked. The mark is in the file, so a plain copy of a served file has it too.
 const inUseSetting = "in_use_since"
 
 // walOf returns the path of the write-ahead log of a SQLite file. Until a checkpoint, the newest

@@ -109,7 +109,7 @@ func TestBreaker(t *testing.T) {
 			outage.begin()
 			for range cap(failed) {
 				if err := within(t, "waiting", func(context.Context) error { return <-failed }); !database.Unavailable(err) {
-					t.Errorf("what waited: %v", err)
+					t.Errorf("a query that waited: got %v", err)
 				}
 			}
 			waiting.Wait()
@@ -222,7 +222,7 @@ func TestUnavailable(t *testing.T) {
 }
 
 // TestLockedSQLite checks that writes fail while another process keeps the write lock, including
-// those that wait for the connection. Reads go on, and writes work again once the lock is free.
+// those that wait for the connection. Reads still work, and writes work again once the lock is free.
 func TestLockedSQLite(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.SQLite)

@@ -14,16 +14,16 @@ import (
 )
 
 // lockPatience is how long a statement of the service waits for a lock on Postgres, such as one
-// that an ALTER TABLE holds. It is half a second because a publication may first wait for the
-// batch before its own, and is to be answered within about a second. It is long enough for the
-// locks of the service itself: settlement holds those of a chunk for a few hundred milliseconds.
+// that an ALTER TABLE holds. It is half a second, because a publication may first wait for the
+// previous batch and must be answered within about a second. It is long enough for the locks of the
+// service itself: settlement holds those of a chunk for a few hundred milliseconds.
 const lockPatience = 500 * time.Millisecond
 
 type patientKey struct{}
 
-// Patient returns a context whose statements wait for locks for as long as the context lasts. It
-// is for jobs, which no caller waits for. Before Start, as in commands and migrations, all
-// statements wait so.
+// Patient returns a context whose statements wait for locks until the context ends. It is for jobs,
+// because no caller waits for them. Before Start, as in commands and migrations, all statements wait
+// like that.
 func Patient(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
 
 // boundedConn is a connection to Postgres that bounds how long the statements of requests wait for
@@ -43,13 +43,13 @@ type boundedConn struct {
 // pgxConn is an alias so that no field hides the method Conn.
 type pgxConn = stdlib.Conn
 
-// state tells whether a connection has the bound.
+// state says whether a connection has the bound.
 type state int
 
 const (
-	unset   state = iota // the connection has what the server or DATABASE_URL says
+	unset   state = iota // the connection has the setting of the server or of DATABASE_URL
 	set                  // the connection has lockPatience
-	unknown              // the statement that changes it was not answered
+	unknown              // the statement that changes the setting got no answer
 )
 
 var (
@@ -59,16 +59,17 @@ var (
 
 const resetLockTimeout = "RESET lock_timeout"
 
-// Pgx returns the connection under the argument of a function that sql.Conn.Raw runs, on Postgres.
+// Pgx returns the Postgres connection below conn, which is the argument of a function that
+// sql.Conn.Raw calls.
 func Pgx(conn any) *pgx.Conn { return conn.(*boundedConn).Conn() }
 
-// impatient reports whether the statements of a context may wait for locks for lockPatience only.
+// impatient reports whether the statements of a context may wait for locks only for lockPatience.
 func (c *boundedConn) impatient(ctx context.Context) bool {
 	return c.breaker.serving.Load() && ctx.Value(patientKey{}) == nil
 }
 
-// pooledAlone reports whether a statement needs the bound and no transaction has set it, behind a
-// pooler.
+// pooledAlone reports whether a statement behind a pooler needs the bound and is in no transaction
+// that has set it.
 func (c *boundedConn) pooledAlone(ctx context.Context) bool {
 	return c.breaker.pooled.Load() && c.idle() && c.impatient(ctx)
 }
@@ -154,7 +155,7 @@ func (c *boundedConn) ExecContext(ctx context.Context, query string, args []driv
 	if !c.pooledAlone(ctx) {
 		return c.pgxConn.ExecContext(ctx, query, args)
 	}
-	if len(args) == 0 { // Postgres runs the two as one transaction and returns the count of the last
+	if len(args) == 0 { // Postgres runs both statements as one transaction and returns the count of the second
 		return c.pgxConn.ExecContext(ctx, setLocalLockTimeout+"; "+query, nil)
 	}
 	tx, err := c.begin(ctx)
@@ -187,14 +188,14 @@ func (c *boundedConn) QueryContext(ctx context.Context, query string, args []dri
 	return &boundedRows{rows.(*stdlib.Rows), tx}, nil
 }
 
-// boundedRows are the rows of a query that is a transaction of its own, behind a pooler.
+// boundedRows are the rows of a query behind a pooler that runs in a separate transaction.
 type boundedRows struct {
 	*stdlib.Rows
 	tx *boundedTx
 }
 
-// Next implements driver.Rows. It commits after the last row, so that the caller learns of a failure
-// by the error of the rows: many ignore that of Close.
+// Next implements driver.Rows. It commits after the last row, so that a failed commit is an error of
+// the rows. Many callers ignore the error of Close.
 func (r *boundedRows) Next(dest []driver.Value) error {
 	err := r.Rows.Next(dest)
 	if errors.Is(err, io.EOF) {
@@ -213,7 +214,7 @@ func (r *boundedRows) Close() error {
 	return r.commit()
 }
 
-// commit ends the transaction, unless that is done.
+// commit commits the transaction, unless it has ended already.
 func (r *boundedRows) commit() error {
 	if err := r.tx.Commit(); !errors.Is(err, pgx.ErrTxClosed) {
 		return err

@@ -23,7 +23,7 @@ type lockedRow struct {
 	Name string `bun:",type:text"`
 }
 
-// lockedStatements use a locked table in each way that the packages above do.
+// lockedStatements use a locked table in each of the ways in which higher packages use one.
 var lockedStatements = map[string]func(ctx context.Context, db *database.DB) error{
 	"a query": func(ctx context.Context, db *database.DB) error {
 		_, _, err := database.Setting(ctx, db.Reader, "name")
@@ -53,8 +53,8 @@ var lockedStatements = map[string]func(ctx context.Context, db *database.DB) err
 }
 
 // TestLockedTable checks how long statements wait for a table that an ALTER TABLE holds, directly and
-// through PgBouncer. Those of a service give up, unless their context is patient. Those of a command
-// wait. Requests and jobs use the same connections by turns.
+// through PgBouncer. Statements of a service give up, unless their context is patient. Statements of a
+// command wait. Requests and jobs take turns with the same connections.
 func TestLockedTable(t *testing.T) {
 	t.Parallel()
 	const each = 2 // connections, because the breaker needs one of the five of StartPooler

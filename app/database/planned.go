@@ -28,8 +28,8 @@ func NewPlanned(db bun.IDB) *Planned {
 	return &Planned{conn: conn, args: []any{pgx.QueryExecModeCacheStatement}}
 }
 
-// Value returns what to pass to Bun's builder in place of v. Any other difference between two
-// queries makes another plan. A connection keeps 512 plans.
+// Value returns what to pass to Bun's builder in place of v. Two queries share a plan only if they
+// differ in nothing but such values. A connection keeps 512 plans.
 func (p *Planned) Value(v any) any {
 	if p.conn == nil {
 		return v

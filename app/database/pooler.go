@@ -13,9 +13,9 @@ import (
 // errPooledReplica says that a replica behind a pooler can't be used.
 var errPooledReplica = errors.New("DATABASE_REPLICA_URL leads through a connection pooler: name the replica itself")
 
-// errCockroach says that CockroachDB can't be used. Nodes that start together take turns by session
-// advisory locks, which CockroachDB accepts but doesn't hold.
-var errCockroach = errors.New("DATABASE_URL names a CockroachDB, which has no session advisory locks: name a Postgres")
+// errCockroach says that CockroachDB can't be used. Nodes take turns by advisory locks, which
+// CockroachDB accepts but doesn't hold.
+var errCockroach = errors.New("DATABASE_URL names a CockroachDB, which has no advisory locks: name a Postgres")
 
 // isPooled reports whether a pooler, such as PgBouncer, stands between the connection and Postgres.
 // A pooler may use another server connection for each transaction, so it reports a process id that
@@ -64,8 +64,8 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 	return nil
 }
 
-// refusePooler refuses a replica behind a pooler. If the primary isn't pooled, statements are
-// planned, on the replica too.
+// refusePooler refuses a replica behind a pooler. If the primary isn't pooled, connections to the
+// replica keep prepared statements too, which a pooler doesn't allow.
 func refusePooler(ctx context.Context, conn *pgx.Conn) error {
 	if pooled, err := isPooled(ctx, conn); err != nil || pooled {
 		return errors.Join(err, errPooledReplica)

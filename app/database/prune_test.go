@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestPrune checks that rows go in batches, oldest first, and that rows young enough stay.
+// TestPrune checks that old rows are deleted in batches, oldest first, and that newer rows stay.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -87,8 +87,8 @@ func withRows[T any](db bun.IDB, mode pgx.QueryExecMode, statement string, rows 
 	return db.NewRaw(table + statement).Conn(bound{driverOf(db), append([]any{mode}, columns...)}), nil
 }
 
-// tableOf begins a statement that reads rows as the table v. On Postgres it also returns
-// their columns, the arguments after as many others.
+// tableOf begins a statement that reads rows as the table v. On Postgres it also returns the
+// columns of rows, to be passed as arguments after others other arguments.
 func tableOf[T any](db bun.IDB, rows []T, others int) (table string, columns []any, err error) {
 	fields := db.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
 	names := make([]string, len(fields))
@@ -130,9 +130,9 @@ func NewWrite[T any](statement string, rows []T) Write {
 	}
 }
 
-// ExecWrites runs several writes to different tables. Postgres gets them as one statement,
-// which each connection plans once: none sees what another wrote, and their order is not
-// fixed. SQLite, where a statement costs no round trip, runs them in turn.
+// ExecWrites runs several writes to different tables. Postgres gets them as one statement, which
+// each connection plans once. There, no write sees what another wrote, and their order is not fixed.
+// SQLite, where a statement costs no round trip, runs them one after the other.
 func ExecWrites(ctx context.Context, tx bun.Tx, writes ...Write) error {
 	if !IsPostgres(tx) {
 		for _, w := range writes {

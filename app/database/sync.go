@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Compact gives the room that deleted rows had in a SQLite file back to the disk. On Postgres it
-// does nothing.
+// Compact returns the space of deleted rows in a SQLite file to the disk. On Postgres it does
+// nothing.
 func (db *DB) Compact(ctx context.Context) error {
 	if db.Kind != SQLite {
 		return nil

@@ -322,8 +322,8 @@ func lostServers(t *testing.T, p *pair) {
 	}
 }
 
-// TestNoReplica checks that a server that isn't a replica gets no reads, and that the operator gets
-// a warning.
+// TestNoReplica sets the primary as its own replica. It checks that the operator gets a warning, and
+// that only a replica of the primary passes the check.
 func TestNoReplica(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.Postgres)

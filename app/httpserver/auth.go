@@ -51,7 +51,7 @@ func (s *Server) RequireAgent(scope ...string) fiber.Handler {
 	}
 }
 
-// neededScope returns the scope that a request needs, or "" if no scope is enough.
+// neededScope returns the scope that a request needs, or "" if no scope permits it.
 func neededScope(c *fiber.Ctx, named []string) string {
 	switch {
 	case len(named) > 0:
@@ -70,7 +70,7 @@ func checkScope(p Limited, scope string) error {
 }
 
 // CheckBearer refuses a request without a valid bearer. Unlike RequireAgent it doesn't attach the agent to
-// the request, because the requests that this one causes are counted as the agent's.
+// the request. It is for requests that cause further requests, because those already count as the agent's.
 func (s *Server) CheckBearer(c *fiber.Ctx) error {
 	p, err := s.identify(c)
 	of(c.Context()).principal = nil
@@ -80,8 +80,8 @@ func (s *Server) CheckBearer(c *fiber.Ctx) error {
 	return err
 }
 
-// misplacedKey returns a sentence that names the wrong place of a key in a request without an Authorization
-// header. It returns "" if the request seems to carry no key.
+// misplacedKey looks for a key in the header X-API-Key and in the query of a request without an
+// Authorization header. It returns a sentence that says that the key isn't read there, or "" if there is none.
 func misplacedKey(c *fiber.Ctx) string {
 	if len(c.Request().Header.Peek("X-Api-Key")) > 0 {
 		return "The header X-API-Key isn't read. "

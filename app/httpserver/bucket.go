@@ -13,10 +13,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// bucketKey identifies the caller that is counted: an agent or an address. An IPv6 address is counted by
-// its /64, since one client has at least that many addresses.
+// bucketKey identifies what requests are counted against: an agent, an address, an owner or the whole
+// service. An IPv6 address is counted by its /64, since one client has at least that many addresses.
 type bucketKey struct {
-	kind byte // 'a' agent, 'i' address
+	kind byte // 'a' agent, 'i' address, 'o' owner, 's' service
 	who  [16]byte
 }
 
@@ -41,8 +41,8 @@ type verdict struct {
 	retry     time.Duration // until the next request passes; zero when ok
 }
 
-// next returns how long it takes until one more request is possible than now. A quota of N fills evenly, by
-// one request each Per/N.
+// next returns how long it takes until one more request is possible than now. A quota of N fills evenly: one
+// request in every Per/N.
 func (v verdict) next(rate config.Rate) time.Duration {
 	interval := rate.Per / time.Duration(rate.N)
 	return max(v.reset-rate.Per+time.Duration(v.remaining+1)*interval, 0)
@@ -75,7 +75,7 @@ func newBuckets() *buckets {
 	return b
 }
 
-// take counts n requests, or none if fewer than n are left. A negative n takes back what was counted.
+// take counts n requests, or none if fewer than n are left. A negative n uncounts -n requests.
 func (b *buckets) take(key bucketKey, rate config.Rate, now int64, n int) verdict {
 	shard := &b.shards[maphash.Comparable(b.seed, key)%bucketShards]
 	per := int64(rate.Per)

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	compressFrom = 1 << 10 // bytes; below it the gain is less than a packet
+	compressFrom = 1 << 10 // bytes; compressing a smaller body saves less than one packet
 	brotliLevel  = 4       // the last level before brotli gets slow
 	gzipLevel    = 5
 )
 
-// compress encodes a text body that its handler didn't encode. Pages of /admin stay uncompressed: if a
-// secret (the form token) is compressed together with text a visitor chose, the length reveals the secret.
+// compress encodes a text body that its handler didn't encode. Pages of /admin stay uncompressed. If a secret
+// (the form token) were compressed together with text that a visitor chose, the length would reveal it.
 // A strong ETag becomes weak, because the bytes have changed. MatchesETag compares weakly for this reason.
 func compress(fctx *fasthttp.RequestCtx) {
 	resp := &fctx.Response

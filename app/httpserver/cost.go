@@ -46,10 +46,10 @@ func (c Cost) length() length {
 }
 
 const (
-	// quickQueue and dearQueue are the numbers of requests that may wait for each place.
+	// quickQueue and dearQueue are the largest numbers of waiting requests per place.
 	quickQueue, dearQueue = 64, 16
-	// quickShare and dearShare are the numbers of requests of one caller that may be answered or wait at a
-	// time.
+	// quickShare and dearShare are the largest numbers of requests of one caller that are being answered or
+	// wait.
 	quickShare, dearShare = 16, 4
 )
 
@@ -66,8 +66,8 @@ func newReadLane(places int, limited bool) *lane {
 
 // Admit waits until the answer to a read may be made. It counts the units beyond the one that Limits.Reads
 // has counted, and waits for a place in the lane. The caller must call leave once the answer is made. The
-// refusal, 429 or 503, is for this caller only: other callers that wait for the same answer try for
-// themselves. A 503 gives back the units that Admit has counted.
+// refusal, 429 or 503, is for this caller only. Other callers that wait for the same answer call Admit too.
+// A 503 gives back the units that Admit has counted.
 func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	if cost == Shared {
 		return func() {}, nil
@@ -111,11 +111,11 @@ func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
 		return nil
 	}
 	return problem.RateLimited(fmt.Sprintf(
-		"This read counts as %d, because its answer has to be made, and %d are left of %s. Wait %d s, or send cheaper reads: %s.",
+		"This read costs %d units, because its answer has to be made, and %d are left of %s. Wait %d s, or send cheaper reads: %s.",
 		n+1, v.remaining, l.reads.rate, max(seconds(v.retry), 1), cheaper), v.retry)
 }
 
-// giveBackReads takes back what moreReads has counted.
+// giveBackReads uncounts the n units that moreReads has counted.
 func (l *Limits) giveBackReads(c *fiber.Ctx, n int) {
 	if l.reads.rate.Off() || n <= 0 {
 		return
@@ -123,5 +123,5 @@ func (l *Limits) giveBackReads(c *fiber.Ctx, n int) {
 	l.reads.announce(c, l.giveBack(c.UserContext(), &l.reads, counted(c), min(n, l.reads.rate.N-1)))
 }
 
-// cheaper names reads that a caller can send instead of a dear one.
+// cheaper names reads that a caller can send instead of an expensive one.
 const cheaper = "a list without a search, or a record by its id"

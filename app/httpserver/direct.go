@@ -11,9 +11,9 @@ import (
 // Finding the route of an answer from memory costs more than the answer. The handler gets the raw query.
 // For a query that it doesn't answer it writes nothing and returns false.
 //
-// The path must also have a route with EdgeFilter and Limits.Snapshot. That route serves all other requests
-// and does the refusing: a default User-Agent, an encoded body, an address that has spent its limit. So a
-// request gets the same answer either way.
+// The path must also have a route with EdgeFilter and Limits.Snapshot. That route serves all other requests.
+// It also refuses requests with a default User-Agent or an encoded body, and those of an address that has
+// spent its limit. So every request gets the same answer as without a direct handler.
 func (s *Server) Direct(path string, answer func(fctx *fasthttp.RequestCtx, query []byte) bool) {
 	s.direct[path] = direct{path, answer}
 }

@@ -49,8 +49,8 @@ var rejected = problem.New(problem.CodeUserAgentRejected,
 // EdgeFilter returns middleware that refuses the default User-Agents of scripting libraries. It compares
 // the first product token, which RFC 9110, section 10.1.5, makes the most significant one: "my-agent/1.0
 // (python-requests/2.31)" passes, "curl/8.5 my-agent" does not. A request with a valid bearer passes with
-// any User-Agent. So does a well-formed bearer while bearers can't be checked, because what is behind the
-// filter is public. With EDGE_FILTER=off all requests pass.
+// any User-Agent. So does a request with a well-formed bearer while bearers can't be checked, because everything
+// behind the filter is public. With EDGE_FILTER=off all requests pass.
 func (s *Server) EdgeFilter() fiber.Handler {
 	if !s.filtersAgents() {
 		return pass

@@ -132,8 +132,8 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	c.Response().SetBodyRaw(out.Bytes())
 }
 
-// translate turns any error into a refusal. Fiber's own errors keep their status, a missed deadline and an
-// unusable database become 503, and an unknown error becomes 500.
+// translate turns any error into a refusal. Fiber's own errors below 500 keep their status. A missed deadline
+// and an unusable database become 503. An unknown error becomes 500.
 func (s *Server) translate(c *fiber.Ctx, err error) *problem.Error {
 	if p, ok := errors.AsType[*problem.Error](err); ok {
 		own := *p // several requests may share the error
@@ -184,8 +184,8 @@ func (s *Server) noRoute(c *fiber.Ctx) *problem.Error {
 	return problem.NotFound("There is nothing at this path. The API is described at " + base + "/docs and, for agents, at " + base + "/api/skill.")
 }
 
-// badRequest refuses a request with malformed HTTP before any handler sees it. Its status says more than
-// the usual status of the code.
+// badRequest refuses a request with malformed HTTP before any handler sees it. Its status replaces the usual
+// status of the code, because it says more.
 func badRequest(status int, detail string) *problem.Error {
 	p := problem.New(problem.CodeInvalidRequest, detail)
 	p.Status, p.Title = status, http.StatusText(status)

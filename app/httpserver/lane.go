@@ -9,13 +9,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// lanePatience is how long after its arrival a request waits for a place. The time that the check of its
-// key takes doesn't count, because it is long while the database is slow.
+// lanePatience is how long after its arrival a request waits for a place. The time for checking its key doesn't
+// count, because the check takes long while the database is slow.
 const lanePatience = time.Second
 
 // lane bounds how many requests do costly work at the same time, and how many wait for it. Requests with a
-// key go before those without one, so that visitors can't hold up agents. Quick requests go before dear
-// ones. Each of the four queues is first in, first out.
+// key go before those without one, so that visitors can't hold up agents. Quick requests go before
+// expensive (dear) ones. Each of the four queues is first in, first out.
 type lane struct {
 	places int          // requests that work at a time
 	queue  [lengths]int // requests that wait, for each kind of caller
@@ -59,9 +59,9 @@ func newLane(places int, queue, share [lengths]int) *lane {
 	return l
 }
 
-// enter waits for a place until lanePatience after the request came. If err is nil, the caller must call
-// leave. enter returns a 503 at once for a caller that has used up its share, and for every caller while
-// the queue is full.
+// enter waits for a place until lanePatience after the request came, and then returns a 503. It returns a 503
+// at once to a caller that has used up its share, and to every caller while the queue is full. If err is
+// nil, the caller must call leave.
 func (l *lane) enter(ctx context.Context, p place, came time.Time) (leave func(), err error) {
 	turn, err := l.begin(p)
 	if err != nil {
@@ -144,10 +144,10 @@ func (l *lane) release(p place) {
 }
 
 func laneFull() error {
-	return problem.Unavailable("Too many answers that take long are being made. Try again, or send cheaper reads: "+cheaper+".", time.Second)
+	return problem.Unavailable("Too many slow answers are being made. Try again, or send cheaper reads: "+cheaper+".", time.Second)
 }
 
 func laneShare() error {
-	return problem.Unavailable("Earlier reads of this key, or of this address without one, are still being answered. "+
+	return problem.Unavailable("Earlier reads of this key, or of this address if no key was sent, are still being answered. "+
 		"Wait for their answers before you send more.", time.Second)
 }

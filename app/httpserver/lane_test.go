@@ -86,10 +86,10 @@ func TestLaneBounds(t *testing.T) {
 		t.Error("the queue isn't bounded")
 	}
 	if _, err := l.begin(place{visitor(3), quick}); err != nil {
-		t.Error("dear requests fill the queue of quick ones:", err)
+		t.Error("expensive requests fill the queue of quick ones:", err)
 	}
 	if !l.giveUp(place{visitor(1), dear}, waits) || l.giveUp(place{visitor(1), dear}, waits) {
-		t.Error("a request can't give up exactly once")
+		t.Error("a request must be able to give up once, and only once")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -101,7 +101,7 @@ func TestLaneBounds(t *testing.T) {
 	}
 }
 
-// TestFullLane checks that while dear reads fill the lane, further ones are refused at once and other
+// TestFullLane checks that while expensive reads fill the lane, further ones are refused at once and other
 // requests don't wait.
 func TestFullLane(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// startLane runs a server whose lane has one place, and occupies that until free is called.
+// startLane runs a server whose lane has one place. A read occupies the place until free is called.
 func startLane(t *testing.T, adjust func(*Options), prepare func(*Server)) (n *node, free func()) {
 	t.Helper()
 	begun, goOn := make(chan struct{}), make(chan struct{})
@@ -41,7 +41,7 @@ func startLane(t *testing.T, adjust func(*Options), prepare func(*Server)) (n *n
 	}
 }
 
-// TestFullLaneCostsNothing: a read that got no place in the lane costs as much as an answer from
+// TestFullLaneCostsNothing checks that a read that gets no place in the lane costs as much as an answer from
 // memory, whether this process or Redis counts.
 func TestFullLaneCostsNothing(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestFullLaneCostsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n, free := startLane(t, func(o *Options) {
-				o.Config.RateLimitReads = config.Rate{N: 60, Per: time.Hour} // so that nothing comes back meanwhile
+				o.Config.RateLimitReads = config.Rate{N: 60, Per: time.Hour} // so that no unit returns during the test
 			}, func(s *Server) {
 				if count != nil {
 					count(t, s)
@@ -71,7 +71,7 @@ func TestFullLaneCostsNothing(t *testing.T) {
 	}
 }
 
-// TestGiveBack: what is given back can be taken again, and never more than the quota.
+// TestGiveBack checks that units that were given back can be taken again, but never more than the quota.
 func TestGiveBack(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]func(t *testing.T, cfg *config.Config) *Limits{
@@ -102,7 +102,7 @@ func TestGiveBack(t *testing.T) {
 	}
 }
 
-// TestSlowKeyCheck: the time that the check of a key takes is no part of the patience for a place.
+// TestSlowKeyCheck checks that the time for checking a key doesn't count towards the wait for a place.
 func TestSlowKeyCheck(t *testing.T) {
 	t.Parallel()
 	n, free := startLane(t, func(o *Options) {

@@ -23,9 +23,9 @@ const (
 	redisWarnings = time.Minute           // between two log lines about a failure
 )
 
-// Limits are the rate limits of the service. Snapshot answers are counted in this process. The other
-// classes are counted over all nodes if Redis answers, and per process otherwise. Their answers carry
-// RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured fields of RFC 9651).
+// Limits are the rate limits of the service. Snapshot answers are counted in this process. The other classes are
+// counted over all nodes if Redis answers, and per process otherwise. Except for failed credentials, their answers
+// carry RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured fields of RFC 9651).
 // Snapshot answers carry these headers only when refused, because they are the same bytes for every caller.
 type Limits struct {
 	snapshot, reads, writes, failures, reports, clients class
@@ -71,8 +71,8 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 	return l
 }
 
-// reportsOf returns how many predictions one address may report. A person reports few. The limit is off if
-// writes are not limited.
+// reportsOf returns the limit on reports from one address. It is low, because a person reports few predictions.
+// It is off if writes are not limited.
 func reportsOf(cfg *config.Config) config.Rate {
 	if cfg.RateLimitWrites.Off() {
 		return config.Rate{}
@@ -80,8 +80,8 @@ func reportsOf(cfg *config.Config) config.Rate {
 	return config.Rate{N: 6, Per: time.Hour}
 }
 
-// clientsOf returns how many apps may register from one address. A host signs many people in, but each app
-// registers once. The limit is off if writes are not limited.
+// clientsOf returns the limit on registrations of apps from one address. Even a host that signs many people in
+// registers each app only once. The limit is off if writes are not limited.
 func clientsOf(cfg *config.Config) config.Rate {
 	if cfg.RateLimitWrites.Off() {
 		return config.Rate{}
@@ -240,7 +240,7 @@ func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verd
 	return cl.local.take(key, cl.rate, now, n)
 }
 
-// giveBack takes back the count of n.
+// giveBack uncounts n requests. They stay counted if Redis has counted them and doesn't answer now.
 func (l *Limits) giveBack(ctx context.Context, cl *class, key bucketKey, n int) verdict {
 	if l.redis == nil || l.restUntil.Load() != 0 {
 		return cl.local.take(key, cl.rate, l.now().UnixNano(), -n)
@@ -249,7 +249,7 @@ func (l *Limits) giveBack(ctx context.Context, cl *class, key bucketKey, n int) 
 	defer cancel()
 	name := key.name(l.prefix, cl.name)
 	result, err := l.redis.AllowN(ctx, name, redis_rate.Limit{Rate: cl.rate.N, Burst: cl.rate.N, Period: cl.rate.Per}, -n)
-	if err == nil && result.ResetAfter <= 0 { // the script keeps what it had when the quota gets whole
+	if err == nil && result.ResetAfter <= 0 { // Redis keeps its old value if the quota is whole again
 		err = l.redis.Reset(ctx, name)
 	}
 	if err != nil { // the units stay counted
@@ -272,7 +272,7 @@ func (cl *class) left(reset time.Duration) int {
 }
 
 // announce sets the two header fields of the draft. The parameter t is the number of seconds until one more
-// request is possible. Retry-After must never be smaller.
+// request is possible. Retry-After must not be smaller than t.
 func (cl *class) announce(c *fiber.Ctx, v verdict) {
 	buf := make([]byte, 0, 48)
 	buf = strconv.AppendQuote(buf, cl.name)
@@ -286,7 +286,7 @@ func (cl *class) announce(c *fiber.Ctx, v verdict) {
 func (cl *class) refusal(v verdict) error {
 	who := "this address"
 	if cl.name == "reads" || cl.name == "writes" {
-		who = "this key, or this address without one"
+		who = "this key, or this address if no key was sent"
 	}
 	if cl.name == "shared-writes" {
 		who = "all keys of this address or owner together"

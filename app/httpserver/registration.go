@@ -11,9 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// strangerLimits bound what one person can do with many agents: the registrations of an address, the
-// registrations of the whole service, and the publications of an address and of an owner over all their
-// keys.
+// strangerLimits bound what one person can do with many agents. They limit the registrations from an address
+// and in the whole service, and the publications of all keys of an address or an owner.
 type strangerLimits struct {
 	registrations, ceiling, sharedWrites class
 }
@@ -28,8 +27,7 @@ func newStrangerLimits(cfg *config.Config) strangerLimits {
 
 // Owned is a Principal with a known owner.
 type Owned interface {
-	// OwnerID returns the provider's name of the owner, or "" if it isn't known. The name is valid as long
-	// as the provider keeps it.
+	// OwnerID returns the provider's name of the owner, or "" if it isn't known.
 	OwnerID() string
 }
 

@@ -55,7 +55,7 @@ type request struct {
 	principal Principal
 	refusal   *problem.Error
 	shed      bool          // see Observation
-	checking  time.Duration // how long it took to check the credential
+	checking  time.Duration // time spent checking the credential
 	stack     []byte
 	traced    *traced // nil while tracing is off
 

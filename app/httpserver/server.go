@@ -28,7 +28,7 @@ const (
 	requestTimeout = 10 * time.Second
 	// drainTimeout is how long Stop waits for requests in flight.
 	drainTimeout = 10 * time.Second
-	// interruptTimeout is the same after ErrInterrupted.
+	// interruptTimeout replaces drainTimeout after ErrInterrupted.
 	interruptTimeout = time.Second
 )
 
@@ -44,6 +44,8 @@ type Options struct {
 	Now     func() time.Time
 	// Redis counts the limits over all nodes. If nil, they are counted in this process.
 	Redis redis.UniversalClient
+	// RedisPatience bounds one answer of Redis. Zero means 40 ms.
+	RedisPatience time.Duration
 	// Authenticate returns the owner of a bearer. A refusal is a *problem.Error with status 401. Any other
 	// error goes to the client as it is (503 while the identity provider is down).
 	Authenticate func(ctx context.Context, bearer string) (Principal, error)
@@ -75,7 +77,7 @@ type Server struct {
 	mounted   Mounted           // nil: nothing
 	proxies   []netip.Prefix
 	docs      string // prefix of a problem's type
-	keyHint   string // ends every 401
+	keyHint   string // ends the 401s of this package
 	https     bool   // links and HSTS, also behind a proxy
 	accessLog bool
 	health    *health
@@ -90,6 +92,7 @@ func New(opts Options) *Server {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	opts.RedisPatience = cmp.Or(opts.RedisPatience, redisPatience)
 	if opts.CredentialEpoch == nil {
 		opts.CredentialEpoch = func() uint64 { return 0 }
 	}
@@ -109,6 +112,7 @@ func New(opts Options) *Server {
 		health:    newHealth(opts.Health, opts.Now()),
 		streams:   newStreams(cfg.StreamsMax, cfg.StreamsPerAddress),
 	}
+	s.Limits.patience = opts.RedisPatience
 	s.App = fiber.New(fiber.Config{
 		AppName:                      "pulsecast",
 		DisableStartupMessage:        true,
@@ -156,7 +160,7 @@ func (s *Server) maxBody(h *fasthttp.RequestHeader) int {
 	return MaxBody
 }
 
-// keyHint returns the sentence that says how to get a key. Every 401 ends with it.
+// keyHint returns the sentence that says how to get a key.
 func keyHint(cfg *config.Config) string {
 	switch {
 	case cfg.IdentityURL != "":

@@ -27,7 +27,7 @@ func TestTraceOfARequest(t *testing.T) {
 			n := run(t, func(o *Options) { o.Config.TrustedProxies, o.Tracer = proxies, tracer }, func(s *Server) {
 				s.App.Get("/api/things/:id", func(c *fiber.Ctx) error {
 					inside <- trace.SpanContextFromContext(c.UserContext())
-					return problem.Unavailable("The word of "+c.Params("id")+" is not told.", 0)
+					return problem.Unavailable("The thing "+c.Params("id")+" can't be read.", 0)
 				})
 			})
 			resp := n.do(t, "GET", "/api/things/hush?q=whisper", "traceparent: 00-"+theirs+"-b7ad6b7169203331-01", "Authorization: Bearer murmur")
@@ -48,7 +48,7 @@ func TestTraceOfARequest(t *testing.T) {
 			}
 			for _, hidden := range []string{"hush", "whisper", "murmur"} {
 				if strings.Contains(told+span.Status().Description, hidden) {
-					t.Errorf("the span tells %s: %s", hidden, told)
+					t.Errorf("the span contains %s: %s", hidden, told)
 				}
 			}
 			id := resp.Header.Get("X-Request-Id")

@@ -59,7 +59,7 @@ func (f *framing) pass(p []byte) int {
 		case f.refusal != nil:
 			if f.next == requestLine || f.next == trailerLine {
 				// If the error came before the first of these bytes, fasthttp would close without an answer
-				// or take the request for complete.
+				// or treat the request as complete.
 				p[kept] = 'X'
 				kept++
 			}
@@ -248,8 +248,8 @@ func (f *framing) trailer(line []byte) {
 	_, _, f.refusal = splitField(line)
 }
 
-// The refusals of malformed requests. Each except a body that is too large comes before the first byte of a
-// handler's answer. The connection closes after it.
+// The refusals of malformed requests, and of bodies whose announced length is too large. No handler runs for
+// such a request, and the connection closes after the refusal.
 var (
 	badRequestLine  = malformedRequest("The request line is malformed; send METHOD, a space, the path, a space and HTTP/1.1.")
 	badVersion      = malformedRequest("The version of HTTP in the request line is not supported; send HTTP/1.1 or HTTP/1.0.")

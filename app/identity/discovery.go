@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// discoverEvery is the age at which the provider's documents are read again. The old ones are used
-	// meanwhile, and while the provider is down.
+	// discoverEvery is the age at which the provider's documents are read again. The old ones stay in use
+	// until that succeeds.
 	discoverEvery = time.Hour
 	// discoverAgain is the wait after a failed reading.
 	discoverAgain = time.Minute
@@ -108,7 +108,7 @@ func (p *provider) readEndpoints(ctx context.Context) (*endpoints, error) {
 
 func (d document) complete() bool { return d.Introspection != "" && d.Keys != "" }
 
-// over fills the gaps of a document with an earlier document.
+// over fills the gaps of an earlier document with d, and returns the result.
 func (d document) over(earlier document) document {
 	if earlier.Issuer == "" {
 		return d
@@ -125,9 +125,8 @@ func (d document) over(earlier document) document {
 	return earlier
 }
 
-// wellKnown returns the possible addresses of a provider's documents. OpenID Connect appends to the
-// issuer's path. RFC 8414 (section 3.1) puts its own part before the path, but some providers append it as
-// well.
+// wellKnown returns the possible addresses of a provider's documents. OpenID Connect appends its part to the
+// issuer's path. RFC 8414 (section 3.1) puts its part before the path, but some providers append it.
 func wellKnown(base string) []string {
 	base = strings.TrimRight(base, "/")
 	addresses := []string{base + "/.well-known/openid-configuration"}

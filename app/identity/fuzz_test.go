@@ -46,8 +46,8 @@ func FuzzIsJWT(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key string) { isJWT(key) })
 }
 
-// FuzzJWT checks that only public keys are used from a provider's key set, and that an accepted token has
-// the claims that were signed, however the token was changed.
+// FuzzJWT checks that only public keys of a provider's key set verify tokens. It also checks that a
+// changed token is refused unless its claims are still those that were signed.
 func FuzzJWT(f *testing.F) {
 	private := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: private, KeyID: "a"}}, nil)

@@ -1,11 +1,11 @@
 // Package identity finds the owner of a key.
 //
-// A bearer is an API key or a session token. This service issues the sessions. One of two Verifiers checks
-// the keys: the local registry, or a central provider at IDENTITY_URL.
+// A bearer is an API key, a session token or the access token of an app. This service issues the tokens. One
+// of two Verifiers checks the keys: the local registry, or a central provider at IDENTITY_URL.
 //
 // Every answer is cached under the SHA-256 of the bearer, for a minute at most. The epoch of the cache is
 // the credential generation (agent.Generation), so that a revocation ends all cached answers. The
-// provider's answers about keys are cached separately: otherwise the end of one session here would send
+// provider's answers about keys are cached separately. Otherwise the end of one session here would send
 // every key to the provider again.
 package identity
 
@@ -49,7 +49,7 @@ type Principal struct {
 	Credential string
 	ExpiresAt  time.Time // end of the key or session; zero: never
 	Session    bool      // came with a session token or an access token
-	Grant      uuid.UUID // of the access token it came with; zero: none
+	Grant      uuid.UUID // of the access token; zero: not an access token
 	Scopes     []string  // of the grant
 }
 
@@ -77,8 +77,7 @@ type Answer struct {
 }
 
 // Verifier finds the owner of an API key. hash is the key's SHA-256. A refusal is a *problem.Error with
-// status 401 or 403, which is cached until Answer.Until. Any other error means that the owner could not be
-// found out.
+// status 401 or 403, which is cached until Answer.Until. Any other error means that the owner is unknown.
 type Verifier interface {
 	Verify(ctx context.Context, key string, hash [sha256.Size]byte) (Answer, error)
 	// HowToGetKey returns a sentence for a caller without a working key.
@@ -168,15 +167,15 @@ func (s *Service) Stop() {
 	}
 }
 
-// HowToGetKey returns a sentence that says how an agent gets a key. Every 401 contains it.
+// HowToGetKey returns a sentence that says how an agent gets a key. Every 401 about a key contains it.
 func (s *Service) HowToGetKey() string { return s.verifier.HowToGetKey() }
 
 // Status returns the state of the verifier.
 func (s *Service) Status() Status { return s.verifier.Status() }
 
 // Authenticate returns the owner of a bearer. Refusals: 401 invalid_credentials, 403 agent_disabled, 403
-// not_enabled. It returns 503 unavailable if the owner can't be found out. Authenticate doesn't keep the
-// bearer, which may be a view into a request's buffer.
+// account_closed, 403 not_enabled. It returns 503 unavailable if the bearer can't be checked. Authenticate
+// doesn't keep the bearer, which may be a view into a request's buffer.
 func (s *Service) Authenticate(ctx context.Context, bearer string) (*Principal, error) {
 	if !wellFormed(bearer) {
 		return nil, s.invalid()

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// keysAreFresh is how long after a reading no unknown signer is looked up again, so that made-up key
-	// ids cost the provider one request in that time.
+	// keysAreFresh is how long after a reading the keys are not read again because of an unknown signer.
+	// So made-up key ids cause at most one request in that time.
 	keysAreFresh = 2 * time.Second
 	// keysRefresh is the age at which the keys are read again in the background, so that a withdrawn key
 	// stops working. keysExpire is the age beyond which they are not used, even if the provider is down.

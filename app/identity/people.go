@@ -61,7 +61,7 @@ func (p *People) Is(issuer string) bool {
 }
 
 // Begin returns the address at the provider where a sign-in begins. The flow's values are derived from
-// secret. With again, the provider asks the person to sign in again, which allows another account. The
+// secret. If again is set, the provider asks the person to sign in again, possibly with another account. The
 // error is a 503.
 func (p *People) Begin(ctx context.Context, secret string, again bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, signInTimeout)
@@ -84,8 +84,8 @@ func (p *People) Owns(secret string, r Return) bool {
 	return secret != "" && subtle.ConstantTimeCompare([]byte(r.State), []byte(derived(secret, "state"))) == 1
 }
 
-// Finish ends the flow of a secret and returns the person. Before, the caller must check with Owns that the
-// return belongs to the flow, and that the flow is used only once. Refusals: 401 invalid_sign_in, 403
+// Finish ends the flow of a secret and returns the person. The caller must first check with Owns that the
+// return belongs to the flow, and ensure that the flow is used only once. Refusals: 401 invalid_sign_in, 403
 // sign_in_refused, 403 scope_missing, and 503 unavailable if the provider can't be asked.
 func (p *People) Finish(ctx context.Context, secret string, r Return) (Person, error) {
 	if r.Error != "" {

@@ -91,8 +91,8 @@ func (p *provider) Status() Status {
 
 const noAudienceWarning = "the identity provider names no audience for keys and IDENTITY_SCOPE is not set: every active key of the provider is accepted"
 
-// Verify finds the agent of a key, and creates it at the first key of a subject. It refuses keys of the
-// local registry without asking the provider.
+// Verify finds the agent of a key. It creates the agent at the first accepted key of a subject. It refuses
+// keys of the local registry without asking the provider.
 func (p *provider) Verify(ctx context.Context, key string, hash digest) (Answer, error) {
 	now := p.Now()
 	if agent.IsKey(key) {
@@ -152,8 +152,8 @@ func (p *provider) inquire(ctx context.Context, key string, now time.Time) (find
 	return finding{claims: c, until: earliest(now.Add(keepAccepted), c.expires)}, nil
 }
 
-// enabled reports whether a valid key is for this service. If the answer names an audience, ours must be in
-// it, and our scopes must be granted. A JWT must name its audience.
+// enabled reports whether a valid key is for this service. All scopes of IDENTITY_SCOPE must be granted. If
+// IDENTITY_AUDIENCE is set, a JWT must name it, and so must an answer that names any audience.
 func (p *provider) enabled(c claims) bool {
 	if want := p.Config.IdentityAudience; want != "" {
 		if (c.hasAudience || c.jwt) && !slices.Contains(c.audience, want) {

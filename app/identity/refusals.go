@@ -7,20 +7,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// down returns the refusal for a sign-in whose person is unknown because the provider can't be asked.
+// down returns the refusal for a sign-in that can't continue because the provider can't be asked.
 func (p *People) down(cause error) error {
 	return problem.Unavailable(p.host+" cannot be asked right now. You were not signed in. Try again in a moment, or sign in with a password.", 5*time.Second).With(cause)
 }
 
-// distrusted returns the refusal for an answer that proves nothing.
+// distrusted returns the refusal for an answer of the provider that can't be verified.
 func (p *People) distrusted(cause error) error {
 	return problem.New(problem.CodeInvalidSignIn, "The answer of "+p.host+" could not be verified, so you were not signed in. "+
 		"Start again. If it fails again, ask the operator of this service to look into its log.").With(cause)
 }
 
 // turnedAway returns the refusal for a person whom the provider sent back with an error. It understands
-// only the words of RFC 6749 (section 4.1.2.1) and of OpenID Connect. Anyone can make up the error, so its
-// text is never shown.
+// only the error codes of RFC 6749 (section 4.1.2.1) and of OpenID Connect. It never shows the error's text,
+// because anyone can make it up.
 func (p *People) turnedAway(word string) error {
 	cause := fmt.Errorf("the provider answered with the error %.60q", word)
 	why := "did not sign you in. Start again, or ask its operator."

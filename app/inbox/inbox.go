@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// maxShared is how many updates of markets and assignments one read examines.
+	// maxShared is the most updates of markets and assignments that one read examines.
 	maxShared = 1000
-	// maxQuiet is how many shared updates a cursor may lag behind if none concerned the agent.
+	// maxQuiet bounds how many shared updates a cursor may lag behind if none of them concerned the agent.
 	maxQuiet = 500
 	// baselineWithin is about how long a baseline takes if the market is read on schedule.
 	baselineWithin = score.AfterDelayMost + time.Minute
@@ -58,14 +58,14 @@ type Reader struct {
 	assignments assignment.Store
 }
 
-// ExpiredError refuses a cursor after which updates were deleted, or whose number is higher than any given
-// one because a backup was restored. Fresh is the cursor that begins now.
+// ExpiredError refuses a cursor after which updates were deleted. It also refuses a cursor beyond the last
+// number, which occurs after a backup was restored. Fresh is the cursor at the end of the log.
 type ExpiredError struct{ Fresh int64 }
 
 func (*ExpiredError) Error() string { return "the cursor of the updates has expired" }
 
 // Read returns at most limit updates of an agent after the number since. If since is nil, it returns no
-// updates and the cursor that begins now. Refusal: *ExpiredError.
+// updates and the cursor at the end of the log. Refusal: *ExpiredError.
 func (r *Reader) Read(ctx context.Context, db bun.IDB, agentID uuid.UUID, since *int64, limit int) (*Page, error) {
 	head, err := r.log.Head(ctx, db)
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *Reader) readNow(ctx context.Context, db bun.IDB, agentID uuid.UUID, p *
 	now := r.Now()
 	waiting, err := r.assignments.WaitingFor(ctx, db, agentID, now)
 	if err != nil {
-		return fmt.Errorf("read what an agent has to do: %w", err)
+		return fmt.Errorf("read an agent's open assignments: %w", err)
 	}
 	p.Now.Assignments = waiting.Open
 	if !p.More {

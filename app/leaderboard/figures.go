@@ -20,7 +20,7 @@ type Figures struct {
 }
 
 // Figures counts agents and events. Its cost grows with the number of agents, not with that of
-// markets or predictions. Callers must cache the answer and not ask twice at once.
+// markets or predictions. Callers must cache the result and must not call it concurrently.
 func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) {
 	if f.Agents, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
 		return f, err
@@ -70,7 +70,7 @@ type Choices struct {
 }
 
 // Choices lists at most limit categories and limit models. It reads a row for each agent and
-// category. Callers must cache the answer and not ask twice at once.
+// category. Callers must cache the result and must not call it concurrently.
 func (s *Store) Choices(ctx context.Context, db bun.IDB, limit int) (c Choices, err error) {
 	of := func(column string) *bun.SelectQuery {
 		return mainBoard(db).Column(column).Where("? <> ''", bun.Ident(column)).

@@ -26,12 +26,14 @@ type SkillPoint struct {
 }
 
 // writeHistory records the skill of the agents whose settled events changed. A new prior alone
-// moves every skill a little and isn't recorded.
+// moves every skill a little and isn't recorded. An agent without a settled event is recorded only
+// if it had one before, so that its history doesn't end at a skill that was reversed.
 func writeHistory(ctx context.Context, tx bun.Tx, day string, d delta) error {
 	var points []SkillPoint
 	for _, r := range d.changed {
 		old := d.before[r.AgentID]
-		if r.AgentID == MarketID || r.Events == 0 || (old != nil && old.Tally() == r.Tally()) {
+		none := r.Events == 0 && (old == nil || old.Events == 0)
+		if r.AgentID == MarketID || none || (old != nil && old.Tally() == r.Tally()) {
 			continue
 		}
 		points = append(points, SkillPoint{

@@ -225,6 +225,32 @@ func TestSkillHistory(t *testing.T) {
 	})
 }
 
+// TestHistoryAfterReversal checks that an agent whose settled events were all reversed gets a last
+// point without events. Its trend doesn't end at a skill that it no longer has.
+func TestHistoryAfterReversal(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		id := w.agent(agent{handle: "one", days: 14})
+		w.tick()
+		w.clock.move(24 * time.Hour)
+		w.days(id, "sport", "2026-11-01", 5, 1)
+		w.settle(id, "sport")
+		w.tick()
+		w.clock.move(24 * time.Hour)
+		w.exec("DELETE FROM agent_days WHERE agent_id = ?", id)
+		w.settle(id, "sport")
+		w.tick()
+		var got []string
+		for _, h := range w.stats(id).History {
+			got = append(got, fmt.Sprintf("%s %d", h.Day, h.Events))
+		}
+		if want := "[2026-11-22 5 2026-11-23 0]"; fmt.Sprint(got) != want {
+			t.Errorf("got history %v, want %v", got, want)
+		}
+	})
+}
+
 func TestBestAndWorst(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -33,8 +33,8 @@ type caller struct {
 
 type callerKey struct{}
 
-// handle returns the handler that calls the operation of a tool. A refusal of the API is a result for the
-// model, which can send something else, and not a protocol error. A refusal has no structured content,
+// handle returns the handler that calls the operation of a tool. A refusal of the API is not a protocol error
+// but a result for the model, which can then send something else. A refusal has no structured content,
 // because that would have to follow the schema of the tool's answer.
 func (s *Server) handle(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -22,8 +22,8 @@ func TestArgumentsAreOneObject(t *testing.T) {
 	}
 }
 
-// TestNumbersStayAsWritten checks that a number that no float can hold is sent unchanged, so that the API
-// refuses it by its name.
+// TestNumbersStayAsWritten checks that a number that no float can hold is sent unchanged, so that the
+// refusal of the API names it.
 func TestNumbersStayAsWritten(t *testing.T) {
 	t.Parallel()
 	schema := &openapi3.Schema{Properties: openapi3.Schemas{"q": openapi3.NewSchemaRef("", openapi3.NewStringSchema())}}

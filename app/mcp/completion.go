@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// kind is the kind of record that an argument names. It decides how a client's text is completed.
+// kind is the kind of record that an argument names. It decides how typed text is completed.
 type kind int
 
 const (
@@ -71,8 +71,8 @@ func (s *Server) suggest(ctx context.Context, kind kind, typed string) ([]string
 	return []string{}, nil
 }
 
-// fromMarkets suggests ids of open markets, highest volume first. The typed text is the beginning of an id
-// or a part of the question.
+// fromMarkets suggests ids of open markets or of their events, highest volume first. The typed text is the
+// beginning of the id or a part of the question.
 func (s *Server) fromMarkets(typed string, id func(*market.Market) string) []string {
 	snapshot, words, found := s.markets.Current(), market.QuestionKey(typed), []string{}
 	for i := range snapshot.Records {

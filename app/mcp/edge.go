@@ -40,7 +40,7 @@ func (s *Server) Register(h *httpserver.Server) {
 }
 
 // speak returns the handler that passes a message to the handler of speaker. credentials returns the
-// headers that are passed on to the API. If it is nil, none are.
+// headers that are passed on to the API. If it is nil, no header is passed on.
 func (s *Server) speak(speaker func() (fiber.Handler, error), credentials func(*fiber.Ctx) [][]byte) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {

@@ -140,15 +140,15 @@ func (t *tool) describe(o contract.Operation) {
 	listed, single := map[string]bool{}, map[string]bool{}
 	t.texts.names(false, listed, single)
 	if len(listed) > 0 {
-		about = append(about, fmt.Sprintf("Lists leave out what others wrote at length (%s). With include %q it comes in the field "+
-			"untrusted, each text cut to %d characters and each array to %d elements.", joined(listed), "texts", maxText, maxItems))
+		about = append(about, fmt.Sprintf("Lists leave out long texts of others (%s). Send include %q to get them in the field untrusted, "+
+			"each text cut to %d characters and each array to %d elements.", joined(listed), "texts", maxText, maxItems))
 		t.parameters[include] = include
 		t.schema.Properties[include] = openapi3.NewSchemaRef("", &openapi3.Schema{
-			Type: &openapi3.Types{openapi3.TypeString}, Enum: []any{"texts"}, Description: "Adds what others wrote to the records of lists.",
+			Type: &openapi3.Types{openapi3.TypeString}, Enum: []any{"texts"}, Description: "Adds long texts of others to the records of lists.",
 		})
 	}
 	if len(single) > 0 {
-		about = append(about, fmt.Sprintf("What others wrote at length (%s) is in the field untrusted.", joined(single)))
+		about = append(about, fmt.Sprintf("Long texts of others (%s) are in the field untrusted.", joined(single)))
 	}
 	if !slices.Contains(closed, t.name) {
 		about = append(about, byOthers)

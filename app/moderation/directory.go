@@ -75,21 +75,21 @@ func (s *Service) Agents(ctx context.Context, f AgentFilter) (rows []AgentRow, n
 	if err != nil {
 		return nil, "", err
 	}
-	rows, err = agentRows(ctx, db, ids)
+	rows, err = agentRows(ctx, db, ids, s.Now())
 	return rows, next, err
 }
 
 // AgentRow returns the row of one agent.
 func (s *Service) AgentRow(ctx context.Context, id uuid.UUID) (AgentRow, error) {
-	rows, err := agentRows(ctx, s.DB.Reader, []uuid.UUID{id})
+	rows, err := agentRows(ctx, s.DB.Reader, []uuid.UUID{id}, s.Now())
 	if err != nil {
 		return AgentRow{}, err
 	}
 	return rows[0], nil
 }
 
-func agentRows(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]AgentRow, error) {
-	summaries, err := agent.Summaries(ctx, db, ids)
+func agentRows(ctx context.Context, db bun.IDB, ids []uuid.UUID, now time.Time) ([]AgentRow, error) {
+	summaries, err := agent.Summaries(ctx, db, ids, now)
 	if err != nil {
 		return nil, err
 	}

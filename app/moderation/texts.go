@@ -49,8 +49,8 @@ func (s *Service) SetTexts(ctx context.Context, act Act, handle string, to agent
 	})
 }
 
-// hideArchivedOf makes the archive erase what an agent has hidden from the days that are sealed.
-// That can't be undone: texts that are shown again are in later days only.
+// hideArchivedOf asks the archive to erase an agent's hidden texts from the sealed days, or withdraws
+// that request. Erased texts don't come back: texts that are shown again are only in later days.
 func (s *Service) hideArchivedOf(ctx context.Context, tx bun.Tx, id uuid.UUID, to agent.Visibility) error {
 	for _, r := range []struct {
 		table  string

@@ -42,8 +42,8 @@ func TestHiddenTextsLeaveTheArchive(t *testing.T) {
 	})
 }
 
-// TestHiddenAgentsLeaveTheArchive checks that hiding what an agent wrote asks the archive to erase
-// it, and that showing it again takes the request back.
+// TestHiddenAgentsLeaveTheArchive checks that hiding an agent's texts asks the archive to erase them,
+// and that showing them again withdraws the request.
 func TestHiddenAgentsLeaveTheArchive(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -267,7 +267,7 @@ func (Store) Samples(ctx context.Context, db bun.IDB) ([]Item, error) {
 		return nil, fmt.Errorf("list sample news: %w", err)
 	}
 	for i := range items {
-		items[i].PostedAt = items[i].PostedAt.UTC()
+		items[i].utc()
 	}
 	return items, nil
 }

@@ -233,3 +233,23 @@ func TestErase(t *testing.T) {
 		}
 	})
 }
+
+// TestSamplesAreInUTC checks that every time of a sample is in UTC, whatever zone the database
+// driver returns.
+func TestSamplesAreInUTC(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		sample := post("a", noon)
+		sample.Sample = true
+		observe(t, db, sample)
+		got, err := store.Samples(t.Context(), db.Reader)
+		if err != nil || len(got) != 1 {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		for name, at := range map[string]time.Time{"posted": got[0].PostedAt, "observed": got[0].ObservedAt} {
+			if at.Location() != time.UTC {
+				t.Errorf("the time when it was %s is in %v, want UTC", name, at.Location())
+			}
+		}
+	})
+}

@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Parameters are the parameters of an authorization request that are read. The consent page repeats them in
+// Parameters are the parameters that are read from an authorization request. The consent page repeats them in
 // its form.
 var Parameters = []string{
 	"client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge", "code_challenge_method", "resource",
@@ -92,7 +92,7 @@ func (s *Server) client(ctx context.Context, id string) (*Client, error) {
 	c, err := findClient(ctx, s.DB.Reader, id, s.Now())
 	if errors.Is(err, fosite.ErrNotFound) {
 		return nil, problem.New(problem.CodeInvalidAuthorization,
-			"The app that sent you here isn't registered, or its registration has expired (client_id). Nothing was allowed.  "+
+			"The app that sent you here isn't registered, or its registration has expired (client_id). Nothing was allowed. "+
 				"Remove its connection in the app, then add it again.")
 	}
 	return c, err
@@ -147,7 +147,8 @@ func isChallenge(s string) bool {
 	return err == nil && len(hash) == sha256.Size && len(s) == base64.RawURLEncoding.EncodedLen(sha256.Size)
 }
 
-// back returns the error that sends a refusal to the client.
+// back returns the error that sends the refusal in err to the client. If the service itself failed, it returns
+// a *problem.Error for the person.
 func (s *Server) back(r *Request, err error) error {
 	refusal := translate(err)
 	if refusal == nil {

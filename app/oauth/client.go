@@ -20,14 +20,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// ClientLifetime is how long a registered client is kept after its last approval or token.
-const ClientLifetime = 90 * 24 * time.Hour
+// A registered client is kept for UnapprovedLifetime after its registration. From its first approval on, it is
+// kept for ClientLifetime after its last approval or token.
+const (
+	UnapprovedLifetime = 3 * 24 * time.Hour
+	ClientLifetime     = 90 * 24 * time.Hour
+)
 
 const (
 	maxName         = 100
 	maxRedirects    = 50
 	maxAddress      = 2048
-	unusedLifetime  = 3 * 24 * time.Hour // of a registered client that was never approved
 	maxClients      = 10_000
 	maxClientIDSize = maxAddress
 )
@@ -85,8 +88,8 @@ var (
 	}
 )
 
-// notASCII is the complaint about a host with letters that a person could mistake for others, because the
-// consent page shows the host.
+// notASCII is the complaint about a host that isn't ASCII. The consent page shows the host, and a person could
+// mistake its letters for others.
 const notASCII = "has a host that isn't ASCII; write it in Punycode (xn--…)"
 
 func isASCII(s string) bool {

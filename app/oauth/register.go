@@ -40,7 +40,7 @@ func (s *Server) Register(ctx context.Context, body []byte) (*Registration, erro
 		return nil, refusal
 	}
 	now := database.Now(s.Now())
-	c.CreatedAt, c.ExpiresAt = now, now.Add(unusedLifetime)
+	c.CreatedAt, c.ExpiresAt = now, now.Add(UnapprovedLifetime)
 	err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return addClient(ctx, tx, c) })
 	if e := translate(err); e != nil {
 		return nil, e

@@ -56,7 +56,7 @@ type session struct {
 	expires map[fosite.TokenType]time.Time
 }
 
-// SetExpiresAt implements fosite.Session. The library tells clients the remaining time.
+// SetExpiresAt implements fosite.Session. The library tells clients the time that remains until then.
 func (s *session) SetExpiresAt(kind fosite.TokenType, at time.Time) {
 	if s.expires == nil {
 		s.expires = map[fosite.TokenType]time.Time{}

@@ -36,12 +36,14 @@ func Check(s string, multiline bool) string {
 // characters. With least 0, the text may be left out.
 func CheckLength(s string, least, most int, multiline bool) string {
 	switch n := utf8.RuneCountInString(s); {
-	case n < least:
-		return fmt.Sprintf("is required: send %d to %d characters", least, most)
+	case n >= least && n <= most:
+		return Check(s, multiline)
 	case n > most:
 		return fmt.Sprintf("may be at most %d characters, got %d", most, n)
+	case n > 0:
+		return fmt.Sprintf("must be %d to %d characters, got %d", least, most, n)
 	}
-	return Check(s, multiline)
+	return fmt.Sprintf("is required: send %d to %d characters", least, most)
 }
 
 // Cut shortens a text to at most most characters, the last of which is an ellipsis. A text that is

@@ -63,6 +63,8 @@ func TestCheckLength(t *testing.T) {
 	}{
 		{"", 0, 3, ""},
 		{"", 1, 3, "is required: send 1 to 3 characters"},
+		{"", 2, 3, "is required: send 2 to 3 characters"},
+		{"ä", 2, 3, "must be 2 to 3 characters, got 1"},
 		{"äöü", 1, 3, ""},
 		{"äöüß", 1, 3, "may be at most 3 characters, got 4"},
 		{"a\nb", 1, 3, "has a line break; send a single line"},

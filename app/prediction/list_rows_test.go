@@ -114,7 +114,7 @@ func TestResolvedOnRows(t *testing.T) {
 						t.Fatal(err)
 					}
 				})
-				// Postgres reads the whole of a table that is small enough.
+				// Postgres reads a small table completely.
 				if n := dbtest.TouchedRows(explained); size == large && n > 1000 {
 					t.Errorf("%d rows of %d predictions, want at most 1000", n, size)
 					for _, e := range explained {

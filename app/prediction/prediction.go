@@ -103,6 +103,7 @@ type Prediction struct {
 	ResolutionSource  string    `bun:",nullzero"` // "market" or "admin"
 	ResolutionNote    string    `bun:",nullzero"`
 	ResolvedAt        time.Time `bun:",nullzero"`
+	Ruled             bool      // an admin ruled on this prediction alone, and not on its market
 
 	Brier        *float64 // 0 best, 1 worst
 	Edge         *score.Points

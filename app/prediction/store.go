@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -45,8 +46,8 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 	return score.LiveEdge(r.Confidence, *r.Baseline, price), true
 }
 
-// Insert stores an existing prediction unchanged, with its search words and citations, and counts it as new. It
-// is for imports; agents publish through a Publisher.
+// Insert stores an existing prediction unchanged, and counts it as new. It also stores the search words and
+// citations of a revealed one. It is for imports; agents publish through a Publisher.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
 		return err
@@ -58,11 +59,17 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 		return err
 	}
 	list := []*Prediction{p}
-	writes := []database.Write{wordsWrite(tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}})}
+	writes := addToMarkets(list)
+	if !p.Unrevealed {
+		writes = append(writes, wordsWrite(tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}}))
+	}
 	if cited := citationsOf(list); len(cited) > 0 {
 		writes = append(writes, citationsWrite(cited))
 	}
-	if err := database.ExecWrites(ctx, tx, append(writes, addToMarkets(list)...)...); err != nil {
+	if len(writes) == 0 {
+		return nil
+	}
+	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
 	}
 	return nil
@@ -72,27 +79,29 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 var (
 	predictionColumns = []string{
 		"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence", "market_id",
-		"outcome", "outcome_index", "event_key", "market_category", "scheduled_close_at", "hidden", "newcomer", "sample", "created_at",
+		"outcome", "outcome_index", "event_key", "market_category", "scheduled_close_at", "reveal", "salt", "hash", "unrevealed",
+		"revealed_at", "hidden", "newcomer", "sample", "created_at",
 	}
 	resultColumns = []string{
 		"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "newcomer", "sample", "created_at",
 		"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_previous", "baseline_observed_at", "weight_index",
 		"before_bid", "before_ask", "after_bid", "after_ask", "median_bid", "median_ask", "stake", "spread",
-		"status", "resolution_value", "resolution_outcome", "resolution_source", "resolution_note", "resolved_at",
+		"status", "resolution_value", "resolution_outcome", "resolution_source", "resolution_note", "resolved_at", "ruled",
 		"brier", "edge", "log_edge", "rules_version",
 	}
 )
 
-// Add writes only the rows of a prediction, unchanged, and counts it on its market. Insert does the rest of a
-// publication.
+// Add writes only the rows of a prediction, unchanged, and counts a revealed one on its market. Insert does the
+// rest of a publication.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
-	if err := addRows(ctx, db, p); err != nil || p.MarketID == "" {
+	if err := addRows(ctx, db, p); err != nil || p.MarketID == "" || p.Unrevealed {
 		return err
 	}
 	return AddToMarkets(ctx, db, map[string]int64{p.MarketID: 1})
 }
 
 func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {
+	p.Reveal = cmp.Or(p.Reveal, RevealNow)
 	if _, err := db.NewInsert().Model(p).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
 	}

@@ -40,8 +40,9 @@ func MarketRef(id, eventKey, category string) *update.Market {
 // firstLooked is how many of an agent's predictions on a market FirstOn looks at.
 const firstLooked = 32
 
-// FirstOn returns, by market, when an agent first published on each of the given markets. It looks at the first
-// 32 predictions on each market and leaves out voided ones. Markets without a prediction are left out.
+// FirstOn returns, by market, when an agent first published on each of the given markets. It leaves out voided
+// predictions, and markets without a prediction. It looks at the first 32 predictions on each market. If they
+// are all void, the next one counts whatever its status, so that the time may be too early but never too late.
 func (Store) FirstOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketIDs []string) (map[string]time.Time, error) {
 	first := map[string]time.Time{}
 	if len(marketIDs) == 0 {
@@ -59,10 +60,13 @@ func (Store) FirstOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketI
 		MarketID  string
 		CreatedAt time.Time `bun:",nullzero"`
 	}
-	err := database.ScanRows(ctx, db, `SELECT v.market_id, (SELECT MIN(few.created_at) FROM (
+	err := database.ScanRows(ctx, db, fmt.Sprintf(`SELECT v.market_id, COALESCE((SELECT MIN(few.created_at) FROM (
 			SELECT p.agent_id, p.id, p.created_at FROM predictions AS p
-			WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id ORDER BY p.id LIMIT `+fmt.Sprint(firstLooked)+`) AS few
-		JOIN results AS s ON s.agent_id = few.agent_id AND s.id = few.id WHERE s.status <> 'void') AS created_at FROM v`, rows, &found)
+			WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id ORDER BY p.id LIMIT %[1]d) AS few
+		JOIN results AS s ON s.agent_id = few.agent_id AND s.id = few.id WHERE s.status <> 'void'),
+		(SELECT p.created_at FROM predictions AS p
+			WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id ORDER BY p.id LIMIT 1 OFFSET %[1]d)) AS created_at FROM v`,
+		firstLooked), rows, &found)
 	if err != nil {
 		return nil, fmt.Errorf("look for an agent's predictions on markets: %w", err)
 	}

@@ -17,12 +17,12 @@ var (
 	CodeInvalidParameter = &Code{Name: "invalid_parameter", Status: 400, Title: "Invalid parameter",
 		Meaning: "A parameter of the address is out of its bounds. The detail names it and the bound."}
 	CodeInvalidRequest = &Code{Name: "invalid_request", Status: 422, Title: "Invalid request",
-		Meaning: "The body is JSON, but some of its fields are not valid. The member errors says what to send instead of each."}
+		Meaning: "The body is JSON, but some of its fields are not valid. The list errors says for each field what to send instead."}
 	CodeInvalidPrediction = &Code{Name: "invalid_prediction", Status: 422, Title: "Invalid prediction",
 		Meaning: "A field of the prediction is missing, of the wrong type or out of bounds, or names an unknown market or outcome. " +
-			"The member errors says what to send instead of each."}
+			"The list errors says for each field what to send instead."}
 	CodePayloadTooLarge = &Code{Name: "payload_too_large", Status: 413, Title: "Payload too large",
-		Meaning: "The body is larger than 64 KiB, or that of a batch larger than 1 MiB."}
+		Meaning: "The body is larger than 64 KiB, or the body of a batch is larger than 1 MiB."}
 	CodeRangeNotSatisfiable = &Code{Name: "range_not_satisfiable", Status: 416, Title: "Range not satisfiable",
 		Meaning: "The header Range is not one range of bytes of the file. Content-Range gives the file's size."}
 	CodeUnsupportedMediaType = &Code{Name: "unsupported_media_type", Status: 415, Title: "Unsupported media type",
@@ -54,7 +54,7 @@ var (
 	CodeMethodNotAllowed = &Code{Name: "method_not_allowed", Status: 405, Title: "Method not allowed",
 		Meaning: "The path doesn't have this method. The Allow header lists the methods it has."}
 	CodeCursorExpired = &Code{Name: "cursor_expired", Status: 410, Title: "Cursor expired",
-		Meaning: "Updates after this cursor were deleted, or the service was restored from a backup. Continue with the value of the member cursor."}
+		Meaning: "Updates after this cursor were deleted, or the service was restored from a backup. Continue with the field cursor of the answer."}
 	CodeMarketClosed = &Code{Name: "market_closed", Status: 409, Title: "Market closed",
 		Meaning: "The market has closed, so nothing more can be published on it."}
 	CodeNotLocal = &Code{Name: "not_local", Status: 409, Title: "Keys come from elsewhere",
@@ -70,11 +70,11 @@ var (
 	CodeIdempotencyMismatch = &Code{Name: "idempotency_mismatch", Status: 422, Title: "Idempotency key reused",
 		Meaning: "This Idempotency-Key was used with another body in the last 24 hours. Use a new one."}
 	CodeRateLimited = &Code{Name: "rate_limited", Status: 429, Title: "Too many requests",
-		Meaning: "Wait for the seconds in Retry-After. The RateLimit header says beforehand how many requests are left."}
+		Meaning: "Wait the number of seconds in Retry-After. The RateLimit header says beforehand how many requests are left."}
 	CodeInternal = &Code{Name: "internal", Status: 500, Title: "Internal error",
 		Meaning: "Something failed on our side. Try again with the same Idempotency-Key. If it fails again, report the requestId."}
 	CodeUnavailable = &Code{Name: "unavailable", Status: 503, Title: "Unavailable",
-		Meaning: "Something the answer needs is down. Wait for Retry-After. Nothing was stored unless an answer said so."}
+		Meaning: "Something the answer needs is down. Wait the number of seconds in Retry-After. Nothing was stored unless an answer said so."}
 )
 
 // The codes of the pages and the shell.

@@ -35,7 +35,7 @@ type held struct {
 type recheck struct {
 	service *settlement.Service
 	markets map[string][]*held // each list is ordered by publication
-	covered time.Time          // start of the days in a row that have prices
+	covered time.Time          // first price of the current run of consecutive days with prices
 	report  *Report
 }
 

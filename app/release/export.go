@@ -35,8 +35,8 @@ type export struct {
 	agents map[uuid.UUID]struct{} // agents named in the rows
 }
 
-// Export writes the rows of the time from from up to but not including to. With a zero from, it
-// also writes everything older.
+// Export writes what the service decided at from or later and before to. With a zero from, it writes
+// everything before to.
 func (e *Exporter) Export(ctx context.Context, w *archive.DayWriter, from, to time.Time) error {
 	salt, err := archive.Salts(ctx, e.DB, archive.DayOf(to.Add(-time.Microsecond)))
 	if err != nil {

@@ -221,7 +221,7 @@ func (l *loaded) references(ctx context.Context, tx bun.Tx) error {
 }
 
 // readTexts reads the handles and the owners of agents, where they are published. The latest day
-// stands.
+// counts.
 func (l *loaded) readTexts(ctx context.Context) error {
 	for _, d := range l.days {
 		for row, err := range archive.TextRows(ctx, d, archive.Agents) {

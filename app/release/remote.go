@@ -26,6 +26,8 @@ const (
 	// maxFile is the maximum size of a file, and maxJSON of a JSON file or answer, in bytes.
 	maxFile = 4 << 30
 	maxJSON = 64 << 20
+	// maxPages is the maximum number of pages of the list of days. A page has up to 100 days.
+	maxPages = 1000
 	// attempts is how often a request is sent if it fails temporarily. maxPause is the maximum wait
 	// between two attempts.
 	attempts = 8
@@ -92,9 +94,13 @@ func (r *Remote) Close() error {
 	return os.RemoveAll(r.dir)
 }
 
-// list reads all pages of the list of days.
+// list reads all pages of the list of days, and sorts the days.
 func (r *Remote) list(ctx context.Context) error {
+	seen := map[string]bool{}
 	for cursor := ""; ; {
+		if len(seen) == maxPages {
+			return fmt.Errorf("%s: the list of days has more than %d pages", r.base, maxPages)
+		}
 		var page struct {
 			OK         bool        `json:"ok"`
 			Days       []remoteDay `json:"days"`
@@ -115,10 +121,10 @@ func (r *Remote) list(ctx context.Context) error {
 		if page.NextCursor == nil {
 			break
 		}
-		if cursor == *page.NextCursor {
+		if cursor = *page.NextCursor; seen[cursor] {
 			return fmt.Errorf("%s: the list of days repeats a cursor", address)
 		}
-		cursor = *page.NextCursor
+		seen[cursor] = true
 	}
 	slices.SortFunc(r.days, func(a, b remoteDay) int { return strings.Compare(a.Day, b.Day) })
 	return nil
@@ -232,12 +238,20 @@ func (r *Remote) Open(ctx context.Context, name string) (archive.Object, error) 
 	r.mu.Unlock()
 	d.once.Do(func() { d.err = r.fetch(ctx, name, f) })
 	if d.err != nil {
-		r.mu.Lock()
-		delete(r.files, name) // so that the next Open tries again
-		r.mu.Unlock()
+		r.forget(name, d)
 		return nil, d.err
 	}
 	return archive.OpenFolder(r.dir).Open(ctx, name)
+}
+
+// forget drops a failed download, so that the next Open tries again. It keeps the download that another caller
+// of Open may have begun since.
+func (r *Remote) forget(name string, failed *download) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.files[name] == failed {
+		delete(r.files, name)
+	}
 }
 
 // fetch downloads a file and verifies it. It resumes an interrupted download.

@@ -45,7 +45,7 @@ func predictionRow(p *prediction.Prediction) archive.PredictionRow {
 		MedianBid: p.MedianBid, MedianAsk: p.MedianAsk, BaselineObserved: orNil(p.BaselineObservedAt.UTC()),
 		WeightIndex: as[int64](p.WeightIndex), Stake: as[int64](p.Stake), Spread: as[int64](p.Spread),
 		Status: string(p.Status), ResolutionValue: p.ResolutionValue, ResolutionOutcome: p.ResolutionOutcome,
-		ResolutionSource: p.ResolutionSource, ResolutionNote: p.ResolutionNote, ResolvedAt: orNil(p.ResolvedAt.UTC()),
+		ResolutionSource: p.ResolutionSource, ResolutionNote: p.ResolutionNote, ResolvedAt: orNil(p.ResolvedAt.UTC()), Ruled: p.Ruled,
 		Brier: p.Brier, Edge: as[int64](p.Edge), LogEdge: p.LogEdge, RulesVersion: p.RulesVersion,
 	}
 }

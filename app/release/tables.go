@@ -42,7 +42,7 @@ func Citation(name, baseURL string) string {
 	if name == "" {
 		name = "Pulsecast"
 	}
-	return fmt.Sprintf("%s. Forecasts, prices and scores, %s/data. Name the days that you used and the SHA-256 of the last day's manifest.", name, baseURL)
+	return fmt.Sprintf("%s. Predictions, prices and scores, %s/data. Name the days that you used and the SHA-256 of the last day's manifest.", name, baseURL)
 }
 
 // EmptyNote says why a release lists no days.

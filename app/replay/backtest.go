@@ -347,7 +347,7 @@ func (b *Backtest) fetch(ctx context.Context, method, path, token string, body [
 			Detail string `json:"detail"`
 			Errors []struct{ Field, Message string }
 		}
-		_ = json.Unmarshal(content, &refusal) // without a body in JSON, the status must do
+		_ = json.Unmarshal(content, &refusal) // if the body isn't JSON, the error has only the status
 		for _, f := range refusal.Errors {
 			refusal.Detail += " " + f.Field + " " + f.Message + "."
 		}

@@ -141,8 +141,8 @@ func newsItem(row *archive.NewsRow, t *archive.NewsTexts) news.Item {
 	}
 }
 
-// digest returns the part of a day that a world of a later day needs: of prices the first of each
-// hour and the last, and of events and news the last row.
+// digest returns the part of a day that a world of a later day needs: each market's first price of
+// each hour and last price, and the last row of each event and news item.
 func (d *day) digest() *day {
 	out := &day{
 		name: d.name, facts: d.facts, events: lasts(d.events), closings: d.closings, news: lasts(d.news),
@@ -162,8 +162,8 @@ func lasts[T any](lists map[string][]T) map[string][]T {
 	return out
 }
 
-// series is the prices of a market in a compact form, because a day of a live archive has hundreds
-// of thousands.
+// series holds the prices of a market in a compact form, because a day of a live archive has
+// hundreds of thousands of readings.
 type series struct {
 	sample bool
 	source string

@@ -11,8 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// FuzzBodies: the body of a run or a plan is refused by a problem, or declares a run whose pairs lie
-// within it.
+// FuzzBodies checks that the body of a run or a plan is either refused with a problem, or declares a
+// run whose pairs are within the run.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","model":"m","filter":{"category":"crypto","ids":["1"]},"from":"2026-11-20T00:00:00Z","pairs":[{"market":"1","at":"2026-11-20T12:00:00Z"}]}`,
@@ -53,7 +53,7 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// FuzzMoment: a moment is refused, or is written as it was meant.
+// FuzzMoment checks that a moment is either refused, or is the same after it is written and read.
 func FuzzMoment(f *testing.F) {
 	for _, seed := range []string{"2026-11-21T12:00:00Z", "2026-11-21T12:00:00.000001Z", "2026-11-21T12:00:00.0000001Z", "2026-11-21T12:00:00+00:00", "0000-01-01T00:00:00Z", "", "T"} {
 		f.Add(seed)
@@ -72,7 +72,7 @@ func FuzzMoment(f *testing.F) {
 	})
 }
 
-// FuzzRoute: a path leads to a world, or to none.
+// FuzzRoute checks that the parts of a path to a world are parts of that path.
 func FuzzRoute(f *testing.F) {
 	for _, seed := range []string{"/r/run/at/2026-11-21T12:00:00Z/api/health", "/r/run/at/2026-11-21T12%3A00:00Z", "/r/run/at/%zz/", "/r/plan", "/r/", "/", "", "/r//x/", "/r/a/b/c%2f"} {
 		f.Add([]byte(seed))

@@ -299,8 +299,8 @@ func (m *moment) marketsAt() (last time.Time) {
 	return last
 }
 
-// newsReading is the feed of news with the source of its items; if it is empty, with the source
-// that was read last. ok is false if there was no news yet.
+// newsReading returns the feed of news with the source of its items. If the feed is empty, the source
+// is the one that was read last. ok is false if there was no news yet.
 func (m *moment) newsReading() (r signal.Reading[news.Item], ok bool) {
 	var last *news.Item
 	for i := range m.news {

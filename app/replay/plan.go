@@ -23,14 +23,14 @@ import (
 //
 //   - Its question has the outcomes Yes and No, and it is open and liquid.
 //   - Its probability is from plannedLow to plannedHigh.
-//   - Its scheduled close lies within the archive.
+//   - Its scheduled close lies within the archive, at least leastHorizon after T.
 //   - The archive has the views that give a prediction at T its baseline.
 //
 // One moment is drawn for each market and day. Then pairs are taken in turns from the strata of
 // category and horizon: first at most one pair of each event, then at most two, and so on.
 const (
 	plannedLow, plannedHigh = 0.05, 0.95
-	// afterReading is how long after a reading T is.
+	// afterReading is the time from a drawn reading to T.
 	afterReading = time.Second
 	// leastHorizon is the minimum time from T to the scheduled close.
 	leastHorizon = time.Hour

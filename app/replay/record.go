@@ -250,12 +250,13 @@ func (r *record) storeDay(ctx context.Context, run *Run, d *day, from, to time.T
 				for _, s := range r.sidesOf(run, p) {
 					own := *p
 					own.AgentID, own.Sample = agents[s], false
+					own.Unrevealed = false // a record is read only for the report of its run
 					if err := (prediction.Store{}).Insert(ctx, tx, &own); err != nil {
 						return err
 					}
 				}
 			}
-			prices = append(prices, d.around(p)...)
+			prices = append(prices, d.around(p, r.work.CheckedFrom())...)
 		}
 		return market.Store{}.AddPrices(ctx, tx, prices)
 	})
@@ -263,13 +264,14 @@ func (r *record) storeDay(ctx context.Context, run *Run, d *day, from, to time.T
 
 func within(at, from, to time.Time) bool { return !at.Before(from) && at.Before(to) }
 
-// around returns the readings of a day that settlement may use for a prediction.
-func (d *day) around(p *prediction.Prediction) (list []market.Price) {
+// around returns the readings of a day that settlement may use for a prediction. before is how long before
+// publication they begin.
+func (d *day) around(p *prediction.Prediction, before time.Duration) (list []market.Price) {
 	s := d.prices[p.MarketID]
 	if s == nil {
 		return nil
 	}
-	from := s.upTo(p.CreatedAt.Add(-score.MedianWithin - time.Hour))
+	from := s.upTo(p.CreatedAt.Add(-before - time.Microsecond)) // a reading exactly then counts
 	for i := from; i < s.upTo(p.CreatedAt.Add(score.AfterWithin)); i++ {
 		if price, ok := s.price(p.MarketID, i); ok {
 			list = append(list, price)
@@ -352,7 +354,7 @@ func (f *followed) closing(row *archive.ClosingRow) market.Market {
 }
 
 // rule carries out the decisions of a day that don't follow from the prices of a closed market.
-// They come from an order book or an admin. Markets already decided that way are skipped.
+// They come from an order book or an admin. Markets that already have this outcome are skipped.
 func (r *record) rule(ctx context.Context, d *day) error {
 	for _, o := range d.outcomes {
 		m := r.markets[o.Market]

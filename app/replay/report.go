@@ -25,7 +25,7 @@ type Report struct {
 	Warnings []string `json:"warnings"`
 	// RunsOnSameDays counts the runs of agents of this name over the same days, including this one.
 	RunsOnSameDays int `json:"runsOnSameDays"`
-	// Through is the end of the last archived day. What is decided later is open in the report.
+	// Through is the end of the last archived day. Predictions decided later are open in the report.
 	Through     time.Time          `json:"through"`
 	Predictions predictionCounts   `json:"predictions"`
 	Overall     Score              `json:"overall"`

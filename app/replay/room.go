@@ -17,8 +17,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/signal"
 )
 
-// maxWorlds is the maximum number of worlds of a run whose files are kept. It allows as many worlds
-// as a run may have pairs, and the open ones.
+// maxWorlds is the maximum number of worlds of a run whose files are kept: one for each pair that a
+// run may have, and the open ones.
 const maxWorlds = maxPairs + openWorlds
 
 // checkRoom refuses another world for a run that has published at too many moments.
@@ -33,8 +33,8 @@ func (b *builder) checkRoom(run *Run) error {
 	return nil
 }
 
-// shrink deletes what can be read from the archive again: prices, news and feeds are nearly all of
-// a world. What was published stays. Opening the world fills it again.
+// shrink deletes prices, news and feeds, which make up nearly all of a world and can be read from the
+// archive again. Publications stay. Opening the world fills it again.
 func (w *world) shrink(ctx context.Context) error {
 	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		return errors.Join(

@@ -258,7 +258,7 @@ func writeFile(path string, content []byte) error {
 func (r *Runs) folder(id string) string { return filepath.Join(r.dir, id) }
 
 // SameDays counts the runs of agents of the same name whose time overlaps with run's, including
-// run. Many attempts make a good result by chance likely.
+// run. With many attempts, a good result by chance becomes likely.
 func (r *Runs) SameDays(run *Run) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

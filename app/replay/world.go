@@ -44,8 +44,8 @@ type world struct {
 	keys int // number of the run's keys it has added
 }
 
-// The settings of a world: complete if it has had all that was known at T, which is the value, and
-// shrunk if it must be filled again; see world.shrink.
+// The settings of a world. Their value is T. complete means that the world was filled with everything
+// known at T. shrunk means that it must be filled again; see world.shrink.
 const (
 	complete = "replay"
 	shrunk   = "replay_shrunk"
@@ -154,7 +154,7 @@ func worldSettings(cfg config.Config) config.Config {
 	return cfg
 }
 
-// complete fills a world that doesn't have all that was known at T.
+// complete fills a world that lacks a part of what was known at T.
 func (b *builder) complete(ctx context.Context, w *world) error {
 	_, found, err := database.Setting(ctx, w.app.DB.Reader, complete)
 	if err != nil {
@@ -173,7 +173,7 @@ func (b *builder) complete(ctx context.Context, w *world) error {
 	return database.RemoveSetting(ctx, w.app.DB, shrunk)
 }
 
-// fill stores what was known at T, and marks the world as complete. It calls add with it.
+// fill stores what was known at T, calls add with it, and marks the world as complete.
 func (b *builder) fill(ctx context.Context, w *world, add func(context.Context, *world, *moment) error) error {
 	known, err := b.tape.At(ctx, w.at, &w.run.Filter)
 	if err != nil {
@@ -204,10 +204,10 @@ func (b *builder) fill(ctx context.Context, w *world, add func(context.Context, 
 	return database.SetSetting(ctx, w.app.DB, complete, writeMoment(w.at))
 }
 
-// makeWorld adds what a new world has beside what was observed: the run's agent and assignments.
+// makeWorld adds the run's agent and assignments to a new world.
 func (b *builder) makeWorld(ctx context.Context, w *world, known *moment) error {
 	if found, err := (agent.Store{}).ByIDs(ctx, w.app.DB, []uuid.UUID{w.run.Agent}); err != nil || found[w.run.Agent] != nil {
-		return err // stopped after this step
+		return err // an earlier attempt stopped after this step
 	}
 	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		return errors.Join(w.run.addAgent(ctx, tx, w.at), w.addAssignments(ctx, tx, known))

@@ -102,7 +102,7 @@ func TestWorldFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A kept world is little more than an empty database, whatever was observed.
+	// A kept world is hardly larger than an empty database, however much was observed.
 	if n := sizeOf(t, worlds); n > empty.Size()+128<<10 || n > full {
 		t.Errorf("the kept world has %d bytes, an empty one %d; while open they had %d", n, empty.Size(), full)
 	}

@@ -23,6 +23,7 @@ const (
 // worlds keeps the most recently used worlds open. Its methods are safe for concurrent use.
 type worlds struct {
 	open   func(ctx context.Context, run *Run, at time.Time) (*world, error)
+	shut   func(*world) error
 	log    *slog.Logger
 	most   int
 	places chan struct{} // one for each world being built
@@ -30,7 +31,7 @@ type worlds struct {
 	mu    sync.Mutex
 	found map[worldKey]*openWorld
 	uses  uint64
-	freed chan struct{} // closed and replaced when a world becomes idle
+	freed chan struct{} // closed and replaced when a world becomes idle or is closed
 }
 
 type worldKey struct {
@@ -38,19 +39,22 @@ type worldKey struct {
 	at  time.Time
 }
 
-// openWorld is a world that is open or being built.
+// openWorld is a world that is open, being built or being closed.
 type openWorld struct {
+	key   worldKey
 	ready chan struct{} // closed when world and err are set
 	world *world
 	err   error
 
 	users int    // requests that use it, and its builder
 	used  uint64 // order of its last use
+
+	closed chan struct{} // nil unless the world is being closed; closed when that is done
 }
 
 func newWorlds(open func(context.Context, *Run, time.Time) (*world, error), log *slog.Logger) *worlds {
 	return &worlds{
-		open: open, log: log, most: openWorlds, places: make(chan struct{}, building), found: map[worldKey]*openWorld{},
+		open: open, shut: (*world).close, log: log, most: openWorlds, places: make(chan struct{}, building), found: map[worldKey]*openWorld{},
 		freed: make(chan struct{}),
 	}
 }
@@ -86,9 +90,13 @@ func (ws *worlds) acquire(ctx context.Context, run *Run, at time.Time) (w *world
 // caller must build the world.
 func (ws *worlds) enter(ctx context.Context, key worldKey) (o *openWorld, mine bool, err error) {
 	for {
-		o, mine, freed := ws.tryEnter(key)
+		o, mine, idle, freed := ws.tryEnter(key)
 		if o != nil {
 			return o, mine, nil
+		}
+		if idle != nil {
+			ws.close(idle)
+			continue
 		}
 		select {
 		case <-freed:
@@ -98,44 +106,52 @@ func (ws *worlds) enter(ctx context.Context, key worldKey) (o *openWorld, mine b
 	}
 }
 
-func (ws *worlds) tryEnter(key worldKey) (o *openWorld, mine bool, freed chan struct{}) {
+// tryEnter returns no entry if there is no place. If idle isn't nil, closing it makes a place. tryEnter also
+// returns no entry if the world is being closed, because a world and its next opening use the same file.
+func (ws *worlds) tryEnter(key worldKey) (o *openWorld, mine bool, idle *openWorld, freed chan struct{}) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if o = ws.found[key]; o == nil {
-		if len(ws.found) >= ws.most && !ws.closeOldest() {
-			return nil, false, ws.freed
-		}
-		o, mine = &openWorld{ready: make(chan struct{})}, true
+	switch o = ws.found[key]; {
+	case o != nil && o.closed != nil:
+		return nil, false, nil, ws.freed
+	case o == nil && len(ws.found) >= ws.most:
+		return nil, false, ws.takeOldest(), ws.freed
+	case o == nil:
+		o, mine = &openWorld{key: key, ready: make(chan struct{})}, true
 		ws.found[key] = o
 		o.users++ // make leaves it when it is done
 	}
 	o.users++
 	ws.uses++
 	o.used = ws.uses
-	return o, mine, nil
+	return o, mine, nil, nil
 }
 
-// closeOldest closes the least recently used idle world. It reports false if no world is idle.
-func (ws *worlds) closeOldest() bool {
-	var oldest worldKey
-	var out *openWorld
-	for key, o := range ws.found {
-		if o.users == 0 && (out == nil || o.used < out.used) {
-			oldest, out = key, o
+// takeOldest marks the least recently used idle world as being closed, and returns it. It returns nil if no
+// world is idle. The caller holds the lock.
+func (ws *worlds) takeOldest() (oldest *openWorld) {
+	for _, o := range ws.found {
+		if o.users == 0 && o.closed == nil && (oldest == nil || o.used < oldest.used) {
+			oldest = o
 		}
 	}
-	if out == nil {
-		return false
+	if oldest != nil {
+		oldest.closed = make(chan struct{})
 	}
-	delete(ws.found, oldest)
-	ws.close(out)
-	return true
+	return oldest
 }
 
+// close closes a world that takeOldest returned. It doesn't hold the lock meanwhile, so that the other worlds
+// stay usable.
 func (ws *worlds) close(o *openWorld) {
-	if err := o.world.close(); err != nil {
+	if err := ws.shut(o.world); err != nil {
 		ws.log.Warn("closing a world failed", "run", o.world.run.ID, "at", writeMoment(o.world.at), "error", err)
 	}
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	delete(ws.found, o.key)
+	close(o.closed)
+	ws.free()
 }
 
 // make builds a world. It continues even if its callers leave, because others may wait for the
@@ -162,9 +178,14 @@ func (ws *worlds) leave(o *openWorld) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if o.users--; o.users == 0 {
-		close(ws.freed)
-		ws.freed = make(chan struct{})
+		ws.free()
 	}
+}
+
+// free wakes the callers that wait for a place. The caller holds the lock.
+func (ws *worlds) free() {
+	close(ws.freed)
+	ws.freed = make(chan struct{})
 }
 
 // closeAll closes all worlds. No world may be used afterwards.
@@ -175,8 +196,10 @@ func (ws *worlds) closeAll() error {
 	var errs []error
 	for _, o := range open {
 		<-o.ready // without holding the lock, which make may need
-		if o.err == nil {
-			errs = append(errs, o.world.close())
+		if o.closed != nil {
+			<-o.closed
+		} else if o.err == nil {
+			errs = append(errs, ws.shut(o.world))
 		}
 	}
 	return errors.Join(errs...)

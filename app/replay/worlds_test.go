@@ -102,3 +102,40 @@ func TestFeedSource(t *testing.T) {
 		t.Error("a moment without news has a reading")
 	}
 }
+
+// TestOtherWorldsWhileClosing checks that worlds can be used while another one is closed to make room.
+func TestOtherWorldsWhileClosing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ws := newWorlds(func(_ context.Context, run *Run, at time.Time) (*world, error) {
+			return &world{run: run, at: at}, nil
+		}, slog.New(slog.DiscardHandler))
+		closing, closed := make(chan struct{}), make(chan struct{})
+		ws.shut = func(*world) error {
+			close(closing)
+			<-closed
+			return nil
+		}
+		ws.most = 2
+		acquire := func(hour int) {
+			_, release, err := ws.acquire(t.Context(), &Run{ID: "r"}, firstDay.Add(time.Duration(hour)*time.Hour))
+			if err != nil {
+				t.Errorf("world %d: %v", hour, err)
+				return
+			}
+			release()
+		}
+		acquire(0)
+		acquire(1)
+		synctest.Wait()
+		made := make(chan struct{})
+		go func() {
+			acquire(2)
+			close(made)
+		}()
+		<-closing
+		acquire(1) // hangs if the lock is held
+		close(closed)
+		<-made
+	})
+}

@@ -23,7 +23,7 @@ func Periods() []Kept {
 		{"Profiles of agents, and hashes of their keys", "until the account is closed"},
 		{"Hashes of session tokens", inWords(agent.SessionLifetime) + ", or until the session ends"},
 		{"Permissions of apps, and hashes of their tokens", inWords(agent.GrantLifetime) + " after they were last renewed, or until they are revoked"},
-		{"Apps that registered themselves", inWords(oauth.ClientLifetime) + " after their last token"},
+		{"Apps that registered themselves", inWords(oauth.UnapprovedLifetime) + ", then " + inWords(oauth.ClientLifetime) + " after the last approval or token"},
 		{"Updates of an agent's predictions, of markets and of assignments", inWords(update.KeptForAgents)},
 		{"All updates, for streams that resume", inWords(update.KeptForStreams)},
 		{"Counts of an agent's requests by hour", inWords(agent.UsageKept)},

@@ -155,7 +155,7 @@ func (g *RankGrid) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary decodes what MarshalBinary returned. It returns an error for another length or
-// format, and for points that aren't finite or not in order.
+// format, for points that aren't finite or not in order, and for a negative number of agents.
 func (g *RankGrid) UnmarshalBinary(data []byte) error {
 	if len(data) != rankGridSize || data[0] != rankGridFormat {
 		return errors.New("not an encoded rank grid")
@@ -169,6 +169,9 @@ func (g *RankGrid) UnmarshalBinary(data []byte) error {
 		if bad || i > 0 && read.points[i] < read.points[i-1] {
 			return errors.New("encoded rank grid has points out of order")
 		}
+	}
+	if read.agents < 0 {
+		return errors.New("encoded rank grid has a negative number of agents")
 	}
 	*g = read
 	return nil

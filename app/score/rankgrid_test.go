@@ -115,7 +115,9 @@ func TestRankGridEncoding(t *testing.T) {
 	copy(unordered[9:17], data[9+16*399:])
 	endless := append([]byte{}, data...)
 	copy(endless[9:17], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f})
-	for _, bad := range [][]byte{nil, data[:100], other, unordered, endless} {
+	negative := append([]byte{}, data...)
+	copy(negative[1:9], []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	for _, bad := range [][]byte{nil, data[:100], other, unordered, endless, negative} {
 		before := got
 		if err := got.UnmarshalBinary(bad); err == nil || got != before {
 			t.Error("a damaged grid was decoded or changed the grid")

@@ -11,8 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// apply moves the predictions of a market to the places that its outcome gives them, one
-// transaction at a time.
+// apply gives each prediction of a market the status and resolution that the market's outcome
+// decides, one transaction at a time.
 func (s *Service) apply(ctx context.Context, marketID string) error {
 	run := applyRun{service: s, market: marketID}
 	for run.stage != done {

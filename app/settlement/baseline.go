@@ -239,8 +239,8 @@ func (s *Service) illiquid(p *market.Price) bool {
 	return p != nil && p.Liquidity != nil && *p.Liquidity < s.minLiquidity
 }
 
-// hour returns the median view of the hour before publication, or nil if none is known. The view
-// that stood at the start of the hour may be as old then as a view before publication may be.
+// hour returns the median view of the hour before publication, or nil if none is known. The view at
+// the start of the hour counts only if it was observed at most fresh before that start.
 func (h history) hour(p *pending, fresh time.Duration) *score.View {
 	var quotes []score.Quote
 	for _, o := range h.since(p.CreatedAt.Add(-score.MedianWithin - fresh)) {

@@ -97,7 +97,7 @@ func (i *item) stands(to place) bool {
 // batch gathers the changes of one transaction and writes them in a few statements.
 type batch struct {
 	now      time.Time
-	settled  time.Time // gives the day if no scheduled close or horizon does
+	settled  time.Time // decides the day of results without a scheduled close or horizon
 	clusters map[clusterKey]*Cluster
 	before   map[clusterKey]Cluster // changed clusters as they were read
 
@@ -126,8 +126,8 @@ func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time
 	}, err
 }
 
-// move brings one prediction to its place. It takes back the score that counted and adds the one
-// that counts now.
+// move gives one prediction the status and resolution in to. It takes back the score that counted
+// and adds the new one, if there is one.
 func (b *batch) move(i *item, to place) error {
 	if i.stands(to) {
 		return nil

@@ -27,7 +27,6 @@ var (
 	ConsensusAgent = uuid.MustParse("00000000-0000-7000-8000-000000000003")
 )
 
-// isReference reports whether an agent is one of the reference agents.
 func isReference(id uuid.UUID) bool {
 	return id == MarketAgent || id == FiftyAgent || id == ConsensusAgent
 }
@@ -36,20 +35,18 @@ func isReference(id uuid.UUID) bool {
 const consensusAgents = 5
 
 // ReferencePrediction is the one prediction of a reference agent on a market. It names the market's
-// reference outcome (market.Reference) and never changes.
+// reference outcome (market.Reference) and never changes. Baseline is Confidence, clamped to the
+// market's view at ObservedAt.
 //
-// Always 50 % predicts at the market's first observed price, which is Baseline, at ObservedAt. For
-// siblings first seen in the same reading, rows are stored in the order of the markets' ids.
+// Always 50 % predicts at the market's first observation. For siblings first seen in the same
+// reading, rows are stored in the order of the markets' ids.
 //
 // Consensus predicts at the end of a tick that fixes a baseline on the market, once five agents
-// that count at that time (ConsensusEvents) have an open prediction with a baseline on it. The last
-// prediction of each agent is used. If it names the other outcome of a market with two, its
-// complement is used. If it names another outcome of a market with more, it is left out. Confidence
-// is the median, ObservedAt the latest observation that fixed a baseline on the market, and
-// Baseline the price at that observation.
-//
-// A row records the agents that counted when it was stored. Later settlements and reversals don't
-// change it, and a rebuild reads it: docs/decisions/0007-newcomers.md.
+// that count at that time (ConsensusEvents) have an open prediction with a baseline on it.
+// Confidence is the median of their last predictions, and ObservedAt the latest observation that
+// fixed a baseline on the market. A prediction on the other outcome of a market with two counts as
+// its complement. If a market has more outcomes, predictions on the others are left out. Later
+// settlements and reversals don't change a row: docs/decisions/0007-newcomers.md.
 type ReferencePrediction struct {
 	bun.BaseModel `bun:"table:reference_predictions,alias:r"`
 

@@ -64,9 +64,9 @@ type check func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error)
 //     entry.
 //   - KindPredictionVoided takes one prediction, linked or not, out of all scores. After that
 //     its market no longer moves it.
-//   - KindMarketCorrected sets the outcome of a closed market and replaces the one it showed, if
-//     any. It holds until the market reopens.
-//   - KindMarketVoided takes all predictions of a closed market out of all scores.
+//   - KindMarketCorrected sets the outcome of a market that has closed or vanished, and replaces
+//     the one it showed, if any. It holds until the market reopens.
+//   - KindMarketVoided takes all predictions of such a market out of all scores.
 //
 // Refusals: 404 not_found, 422 invalid_request, and 409 if there is nothing to decide.
 func (s *Service) Rule(ctx context.Context, kind, target string, r Ruling) (Change, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// scoredEvent counts the agents that have something settled on an event. Reference agents don't
+// scoredEvent counts the agents that have a settled prediction on an event. Reference agents don't
 // count.
 type scoredEvent struct {
 	bun.BaseModel `bun:"table:scored_events,alias:e"`
@@ -28,8 +28,8 @@ type eventSlot struct {
 	Events int64  `bun:",type:bigint"`
 }
 
-// CountEvents counts the events on which a prediction was scored. It reads as many rows as
-// settlements ever ran at once.
+// CountEvents returns the number of events with a scored prediction. It reads one row for each slot.
+// There are at most as many slots as settlements that ever ran at the same time.
 func CountEvents(ctx context.Context, db bun.IDB) (n int64, err error) {
 	err = db.NewSelect().Model((*eventSlot)(nil)).ColumnExpr("CAST(COALESCE(SUM(n.events), 0) AS BIGINT)").Scan(ctx, &n)
 	if err != nil {
@@ -38,12 +38,12 @@ func CountEvents(ctx context.Context, db bun.IDB) (n int64, err error) {
 	return n, nil
 }
 
-// moveSlot finds a slot that no transaction holds and changes it, or adds one.
+// moveSlot changes a slot that no other transaction has locked, or adds one.
 const moveSlot = `WITH free AS (SELECT slot FROM scored_event_counts LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
 moved AS (UPDATE scored_event_counts AS n SET events = n.events + ?0 FROM free WHERE n.slot = free.slot RETURNING n.slot)
 INSERT INTO scored_event_counts (slot, events) SELECT gen_random_uuid()::text, ?0 WHERE NOT EXISTS (SELECT 1 FROM moved)`
 
-// moveAlone is moveSlot for an engine with one writer.
+// moveAlone is moveSlot for SQLite, which has one writer and needs one slot.
 const moveAlone = `INSERT INTO scored_event_counts (slot, events) VALUES ('', ?0)
 ON CONFLICT (slot) DO UPDATE SET events = scored_event_counts.events + EXCLUDED.events`
 
@@ -62,8 +62,8 @@ func addEvents(ctx context.Context, tx bun.Tx, n int64) error {
 	return nil
 }
 
-// countEvents moves the counts of the events on which the batch gives agents their first settled
-// prediction or takes their last. It changes rows in the order of their keys, as every settlement
+// countEvents updates the counts of the events on which the batch gives an agent its first settled
+// prediction or takes back its last. It changes rows in the order of their keys, as every settlement
 // does.
 func (b *batch) countEvents(ctx context.Context, tx bun.Tx) error {
 	moved := map[string]int64{}
@@ -92,8 +92,8 @@ func (b *batch) countEvents(ctx context.Context, tx bun.Tx) error {
 	return addEvents(ctx, tx, events)
 }
 
-// addScored adds to the counts of events. It returns how many more events have an agent than
-// before.
+// addScored adds to the counts of agents on events. It returns the change of the number of events
+// with an agent.
 func addScored(ctx context.Context, tx bun.Tx, rows []scoredEvent) (events int64, err error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -122,8 +122,8 @@ func addScored(ctx context.Context, tx bun.Tx, rows []scoredEvent) (events int64
 	return events, nil
 }
 
-// rebuildEvents counts the agents on every event anew from the clusters and compares. With replace
-// the counts are written if any differs.
+// rebuildEvents counts the agents on every event again from the clusters, and compares the counts
+// with the stored ones. With replace, it writes the counts if any differs.
 func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *RebuildReport) error {
 	err := s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 		var have, want []scoredEvent
@@ -159,8 +159,8 @@ func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *Rebui
 	return nil
 }
 
-// differEvents notes the counts that don't agree and reports whether there are any. A count of 0
-// equals none. sum is the number of events as it is kept.
+// differEvents adds the counts that differ to the report, and reports whether there are any. A count
+// of 0 equals a missing one. sum is the stored number of events.
 func (r *RebuildReport) differEvents(have, want []scoredEvent, sum int64) bool {
 	counts := map[string][2]int64{}
 	for _, e := range have {

@@ -15,13 +15,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestCountEvents checks that an event counts once any agent has a scored prediction on it and
-// until the last one is taken back, and that a rebuild agrees.
+// TestCountEvents checks that an event counts from the first scored prediction on it until the last
+// one is taken back, and that a rebuild agrees.
 func TestCountEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
-		s := w.service(1) // each agent in a transaction of its own
+		s := w.service(1) // one transaction for each agent
 		a, b := w.agent(1), w.agent(2)
 		count := func(when string, want int64) {
 			t.Helper()

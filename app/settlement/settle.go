@@ -121,9 +121,9 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 }
 
 // observe decides the market's outcome from its stored state if that differs from the current
-// outcome, and reports whether it did. An admin's ruling holds against everything a closed market
-// shows. Only reopening ends it. A correction of the closing time counts in any case: a ruling and
-// the order book say what happened, not when the market closed.
+// outcome, and reports whether it did. An admin's ruling stays until the market reopens, whatever the
+// closed market shows. But a correction of the closing time always counts, because a ruling and the
+// order book say what happened and not when the market closed.
 func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome, open bool) (bool, error) {
 	if before != nil && m.ObservedAt.Before(before.DecidedAt) {
 		return false, nil // decided after this reading
@@ -148,7 +148,7 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 		}
 	}
 	if v.Stage == market.AskBook && decided(before) {
-		return s.moveClosing(ctx, m, before) // the book has answered before, and isn't asked again
+		return s.moveClosing(ctx, m, before) // the book decided the outcome before and isn't asked again
 	}
 	if v.Stage != market.Settled && v.Stage != market.Voided {
 		return false, nil
@@ -172,7 +172,7 @@ func (s *Service) decide(
 	return s.replace(ctx, m, newOutcome(m, v, before, sourceMarket, "", s.now()), before)
 }
 
-// replace makes o the market's outcome after before, as decide does.
+// replace makes o the market's outcome in place of before. changed is as in decide.
 func (s *Service) replace(ctx context.Context, m *market.Market, o, before *Outcome) (changed bool, err error) {
 	same := o.equal(before)
 	if same {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzJSON: what an engine may change of a document, such as spaces, doesn't change its checksum.
+// FuzzJSON checks that differences that an engine may introduce into a document, such as spaces,
+// don't change its checksum.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{`{"b":1.0,"a":[1e2,null,true]}`, `"\u0000é"`, `1e999999999`, `-0`, `{"a":1,"a":2}`, `[] []`, "", "\xff", `0.1e-2`} {
 		f.Add(seed)

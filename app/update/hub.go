@@ -14,9 +14,9 @@ import (
 const (
 	// maxRecent is how many updates a Hub keeps in memory, for readers that soon connect again.
 	maxRecent = 1024
-	// joinBehind is how many updates a reader may be behind when it joins. A reader that is further behind
-	// reads from the database, which waits for the reader. From memory it would get more at once than a
-	// sink may queue.
+	// joinBehind is how many updates a reader may be behind when it joins. For a reader that is further
+	// behind, Join reads the database in portions and waits until each is sent. From memory the reader would
+	// get more at once than a sink may queue.
 	joinBehind = 100
 	// chunksAtOnce is how many chunks one query reads.
 	chunksAtOnce = 32
@@ -61,13 +61,13 @@ type Sink interface {
 // Encoder encodes updates and heartbeats. All readers share its results.
 type Encoder struct {
 	Update func(u *Update) []byte
-	// Heartbeat shows that the stream is alive. It has no number, because many clients take a number for an
-	// event.
+	// Heartbeat shows that the stream is alive. It has no number, because many clients treat a message with a
+	// number as an event.
 	Heartbeat []byte
 }
 
-// Hub distributes the updates of the log to the readers of one node. It reads each update from the database
-// once, and holds no connection while it waits. Its methods are safe for concurrent use.
+// Hub distributes the updates of the log to the readers of one node. It reads each new update from the
+// database once for all readers, and holds no connection while it waits. Its methods are safe for concurrent use.
 type Hub struct {
 	db     *bun.DB
 	log    *slog.Logger

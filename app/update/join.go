@@ -8,7 +8,7 @@ import (
 
 // Join sends updates to a sink until it is done. It starts after the number after, or with the next update
 // if after is nil. Join returns once the sink gets new updates as they happen, or is done. If updates after
-// the number are gone, or the number is higher than any given one, the sink first gets an update of type
+// the number are gone, or the number is higher than the last one, the sink first gets an update of type
 // stream.gap.
 func (h *Hub) Join(ctx context.Context, sink Sink, f Filter, after *int64) error {
 	head, err := h.head(ctx)

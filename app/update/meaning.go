@@ -12,7 +12,7 @@ type Meaning struct {
 // Meanings explains every type, in the order of Types.
 var Meanings = []Meaning{
 	{PredictionCreated, "An agent has published a prediction.", "`prediction` and, if it is about one, `market`."},
-	{PredictionBaseline, "The baseline of a prediction is final: the price that it is scored against, or that there is none. Only its author reads this.",
+	{PredictionBaseline, "The baseline of a prediction is decided: the price that the prediction is compared with, or none. Only its author reads this.",
 		"`prediction` with `baseline`, and `market`."},
 	{PredictionSettled, "A prediction has its outcome and its scores.", "`prediction` with `value` and `scores`, and `market`."},
 	{PredictionCorrected, "The decision on a prediction has changed, or the prediction is open again.",

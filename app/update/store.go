@@ -24,9 +24,9 @@ const (
 // Store reads the log.
 type Store struct{}
 
-// Head is the end of the log. All updates up to Last can be read after it.
+// Head is the end of the log. A later read up to Last misses no update.
 type Head struct {
-	Last int64 // the last number given
+	Last int64 // the last assigned number
 	// Deleted is the highest number deleted because of its age, among the updates that Own and Shared
 	// return.
 	Deleted int64
@@ -117,12 +117,12 @@ func (Store) Chunks(ctx context.Context, db bun.IDB, after int64, limit int) (li
 	return list, oldest, nil
 }
 
-// Restart moves the log to numbers that were never given. Call it after the database was restored from a
-// backup: otherwise the numbers given since the backup would be given again to other updates. All earlier
-// cursors expire, and streams get a gap. The new number is made from the current time, so that a backup can
-// be restored twice. Numbers stay below 2^53, as JavaScript requires, until the year 2255.
+// Restart moves the log to numbers that were never assigned. Call it after the database was restored from a
+// backup. Otherwise the numbers assigned since the backup would be assigned again to other updates. All
+// earlier cursors expire, and streams get a gap. The new number is made from the current time, so that a
+// backup can be restored twice. Numbers stay below 2^53, as JavaScript requires, until the year 2255.
 func Restart(ctx context.Context, tx bun.Tx, now time.Time) error {
-	const more = 1_000_000_000 // more numbers than were given since the backup, in case the clock went back
+	const more = 1_000_000_000 // more numbers than were assigned since the backup, in case the clock went back
 	_, err := tx.NewRaw(`UPDATE update_head SET last = CASE WHEN last + ?0 > ?1 THEN last + ?0 ELSE ?1 END,
 		deleted = CASE WHEN last + ?0 > ?1 THEN last + ?0 ELSE ?1 END WHERE id = 1`, more, now.UnixMicro()).Exec(ctx)
 	if err != nil {

@@ -78,7 +78,9 @@ func newLedger(r *Report) *ledger {
 
 func (l *ledger) add(r *record) {
 	if r.Confidence == nil {
-		l.cluster(r).unsure = true
+		if r.Market != nil {
+			l.cluster(r).unsure = true
+		}
 		return
 	}
 	l.checkHash(r)
@@ -198,9 +200,13 @@ func (l *ledger) checkHash(r *record) {
 
 // hash returns the SHA-256 of the salt and the canonical JSON of the published fields, in hex.
 func (r *record) hash(salt string) (string, error) {
+	outcome := ""
+	if r.Market != nil {
+		outcome = r.Market.Outcome
+	}
 	said, err := json.Marshal(map[string]any{
 		"title": r.Title, "thesis": r.Thesis, "confidence": r.Confidence, "horizonAt": r.HorizonAt, "category": r.Category,
-		"model": r.Model, "evidence": r.evidence(), "outcome": r.Market.Outcome,
+		"model": r.Model, "evidence": r.evidence(), "outcome": outcome,
 	})
 	if err == nil {
 		said, err = jcs.Transform(said)

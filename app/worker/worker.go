@@ -178,8 +178,8 @@ func (w *Worker) hold(ctx context.Context, job Job) {
 	keeper.Wait()
 }
 
-// awaitDatabase waits until the database is available again, but at most most. It reports whether
-// the database is available.
+// awaitDatabase waits until the database is available again, but no longer than most. It reports
+// whether the database is available.
 func (w *Worker) awaitDatabase(ctx context.Context, most time.Duration) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()

@@ -14,6 +14,19 @@ type sample struct {
 	p99    time.Duration // 99th percentile of the latency
 	cpu    time.Duration // processor time per answer, of node and database together
 	beside float64       // predictions published per second by a second load, if there was one
+	shares shares        // processor time per answer, by program
+}
+
+// shares is the processor time per answer of our node, of the backends of Postgres, and of the
+// program that sends the requests.
+type shares struct{ node, backends, generator time.Duration }
+
+func (s shares) sum() time.Duration { return s.node + s.backends + s.generator }
+
+// per divides the time between two readings by the number of answers.
+func (s shares) per(before shares, answers float64) shares {
+	each := func(after, before time.Duration) time.Duration { return time.Duration(float64(after-before) / answers) }
+	return shares{each(s.node, before.node), each(s.backends, before.backends), each(s.generator, before.generator)}
 }
 
 // contender is one program doing one thing.
@@ -58,6 +71,10 @@ func (s sample) String() string {
 	if s.beside > 0 {
 		text += fmt.Sprintf("  while %.0f/s are published", s.beside)
 	}
+	if s.shares.sum() > 0 {
+		text += fmt.Sprintf("  cpu %.2f ms node, %.2f ms backends, %.2f ms generator",
+			milliseconds(s.shares.node), milliseconds(s.shares.backends), milliseconds(s.shares.generator))
+	}
 	return text
 }
 
@@ -73,6 +90,24 @@ func (all samples) latencies(name string) series {
 
 func (all samples) costs(name string) series {
 	return all.series(name, inMilliseconds, func(s sample) float64 { return milliseconds(s.cpu) })
+}
+
+// usage returns a row for each program that used the processor.
+func (all samples) usage(what, name string) (rows []row) {
+	for _, program := range []struct {
+		name string
+		time func(shares) time.Duration
+	}{
+		{"our node", func(s shares) time.Duration { return s.node }},
+		{"the backends of Postgres", func(s shares) time.Duration { return s.backends }},
+		{"the load generator", func(s shares) time.Duration { return s.generator }},
+	} {
+		used := all.series(name, inMilliseconds, func(s sample) float64 { return milliseconds(program.time(s.shares)) })
+		if used.median() > 0 {
+			rows = append(rows, row{what: what + ", processor time of " + program.name, ours: used})
+		}
+	}
+	return rows
 }
 
 func (all samples) series(name string, u unit, value func(sample) float64) series {

@@ -64,7 +64,7 @@ func (b *bench) describe(ctx context.Context) (a about, err error) {
 var frame string
 
 // document returns the whole report.
-func document(a about, rows []row) ([]byte, error) {
+func document(a about, rows, floors []row) ([]byte, error) {
 	t, err := template.New("performance.md").Parse(frame)
 	if err != nil {
 		return nil, err
@@ -76,6 +76,8 @@ func document(a about, rows []row) ([]byte, error) {
 		}
 	}
 	var out strings.Builder
-	err = t.Execute(&out, map[string]any{"About": a, "Table": table(rows), "Rows": len(rows), "Reached": reached})
+	err = t.Execute(&out, map[string]any{
+		"About": a, "Table": table(rows), "Floors": floorTable(floors), "Rows": len(rows), "Reached": reached,
+	})
 	return []byte(out.String()), err
 }

@@ -1,4 +1,4 @@
-// Command bench measures Pulsecast beside programs that do the least possible work for the same
+// Command bench compares Pulsecast with programs that do the least possible work for the same
 // effect: pgbench, a bare loop on SQLite, nginx, a bare fasthttp server and PocketBase. `make
 // bench-report` runs it and writes docs/performance.md.
 package main
@@ -42,7 +42,7 @@ type options struct {
 
 func main() {
 	var c command
-	parsed := kong.Parse(&c, kong.Name("bench"), kong.Description("Measure Pulsecast beside references and report the ratios."))
+	parsed := kong.Parse(&c, kong.Name("bench"), kong.Description("Compare Pulsecast with reference programs and report the ratios."))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	parsed.BindTo(ctx, (*context.Context)(nil))
@@ -76,6 +76,7 @@ type bench struct {
 	dir      string // temporary; removed at the end
 	tools    tools
 	postgres *postgres
+	floors   []row  // what the groups found beside their rows
 	seeded   *world // made by the first group that needs it
 }
 
@@ -107,7 +108,7 @@ func (o *options) Run(ctx context.Context) (err error) {
 	if len(rows) == 0 {
 		return err
 	}
-	if _, printed := fmt.Println("\n" + table(rows)); printed != nil {
+	if _, printed := fmt.Println("\n" + table(rows) + "\n" + floorTable(b.floors)); printed != nil {
 		err = errors.Join(err, printed)
 	}
 	return errors.Join(err, b.write(ctx, rows, err == nil && len(chosen) == len(groups)))
@@ -162,7 +163,7 @@ func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
 	if err != nil {
 		return err
 	}
-	text, err := document(about, rows)
+	text, err := document(about, rows, b.floors)
 	if err != nil {
 		return err
 	}

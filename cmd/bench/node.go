@@ -21,7 +21,8 @@ type node struct {
 // answers, and no tick of a source during a measurement.
 var settings = []string{
 	"ADDR=127.0.0.1:0", "LOG_FORMAT=off", "DRAIN=0",
-	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
+	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_WRITES_ADDRESS=off", "RATE_LIMIT_FAILURES=off",
+	"RATE_LIMIT_SNAPSHOT=off", "REGISTRATION_RATE=off", "REGISTRATION_CEILING=off",
 	"MARKETS_INTERVAL=24h", "NEWS_INTERVAL=24h",
 	"POLYMARKET_URL=http://127.0.0.1:9", "POLYMARKET_CLOB_URL=http://127.0.0.1:9", "REDDIT_AUTH_URL=http://127.0.0.1:9",
 	"REDDIT_API_URL=http://127.0.0.1:9", "REDDIT_RSS_URL=http://127.0.0.1:9", "GDELT_URL=http://127.0.0.1:9", "HACKERNEWS_URL=http://127.0.0.1:9",

@@ -17,7 +17,7 @@ import (
 )
 
 // pgbench returns a contender that runs scripts. It chooses one at random for each transaction.
-func (b *bench) pgbench(name, database string, clients int, scripts []string) contender {
+func (b *bench) pgbench(name, database string, clients, each int, scripts []string) contender {
 	return contender{name, func(ctx context.Context) (sample, error) {
 		if err := b.postgres.checkpoint(ctx); err != nil {
 			return sample{}, err
@@ -30,13 +30,34 @@ func (b *bench) pgbench(name, database string, clients int, scripts []string) co
 		for _, s := range scripts {
 			args = append(args, "-f", s)
 		}
-		out, err := exec.CommandContext(ctx, b.tools.pgbench, append(args, database)...).CombinedOutput()
+		before, err := run.BackendsTime(b.postgres.pid)
 		if err != nil {
-			return sample{}, fmt.Errorf("pgbench: %w\n%s", err, run.LastLines(string(out), 5))
+			return sample{}, err
+		}
+		command := exec.CommandContext(ctx, b.tools.pgbench, append(args, database)...)
+		out, err := command.CombinedOutput()
+		if err != nil {
+			return sample{}, fmt.Errorf("pgbench: %w\n%s", err, firstError(string(out)))
 		}
 		rate, err := parsePgbench(string(out))
-		return sample{rate: rate}, err
+		if err != nil {
+			return sample{}, err
+		}
+		after, err := run.BackendsTime(b.postgres.pid)
+		used := shares{backends: after - before, generator: command.ProcessState.UserTime() + command.ProcessState.SystemTime()}
+		rate *= float64(each)
+		return sample{rate: rate, shares: used.per(shares{}, rate*float64(b.Seconds))}, err
 	}}
+}
+
+// firstError is the line of the first statement that failed, else the last lines.
+func firstError(out string) string {
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "ERROR:") {
+			return line
+		}
+	}
+	return run.LastLines(out, 5)
 }
 
 var (

@@ -49,34 +49,39 @@ func (p *postgres) record(
 	if _, err := publisher.run(ctx, traffic{clients: 1, count: 1, market: market}); err != nil {
 		return nil, err
 	}
-	tables, before, err := countRows(ctx, conn)
+	// The snapshot of this transaction stays the one before the second publish.
+	before, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		return nil, err
+	}
+	defer before.Rollback(context.WithoutCancel(ctx))
+	tables, err := listTables(ctx, before)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := publisher.run(ctx, traffic{clients: 1, count: 1, market: market}); err != nil {
 		return nil, err
 	}
-	_, after, err := countRows(ctx, conn)
+	now, err := pgx.Connect(ctx, p.url(database))
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, now.Close(context.WithoutCancel(ctx))) }()
 	var transaction string
-	err = conn.QueryRow(ctx, "SELECT xmin::text FROM predictions ORDER BY id DESC LIMIT 1").Scan(&transaction)
+	err = now.QueryRow(ctx, "SELECT xmin::text FROM predictions ORDER BY id DESC LIMIT 1").Scan(&transaction)
 	if err != nil {
 		return nil, err
 	}
 	r = &recording{}
 	for _, table := range tables {
-		rows, err := writtenBy(ctx, conn, table, transaction)
+		rows, err := writtenBy(ctx, now, table, transaction)
 		if err != nil {
 			return nil, err
 		}
-		added := after[table] - before[table]
-		if len(rows) > 0 && added != 0 && added != len(rows) {
-			return nil, fmt.Errorf("record: %s has %d more rows, but the publish wrote %d", table, added, len(rows))
-		}
 		for _, row := range rows {
-			row.inserted = added > 0
+			if row.inserted, err = row.missing(ctx, before); err != nil {
+				return nil, err
+			}
 			r.rows = append(r.rows, row)
 		}
 	}
@@ -97,24 +102,24 @@ func (r *recording) check() error {
 	return nil
 }
 
-func countRows(ctx context.Context, conn *pgx.Conn) (tables []string, counts map[string]int, err error) {
-	rows, err := conn.Query(ctx, `SELECT relname::text FROM pg_class
+func listTables(ctx context.Context, tx pgx.Tx) ([]string, error) {
+	rows, err := tx.Query(ctx, `SELECT relname::text FROM pg_class
 		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1`)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if tables, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
-		return nil, nil, err
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// missing reports whether the row's key isn't there yet.
+func (r storedRow) missing(ctx context.Context, tx pgx.Tx) (missing bool, err error) {
+	var where []string
+	for _, name := range r.key {
+		where = append(where, pgx.Identifier{name}.Sanitize()+" = "+literal(r.value(name)))
 	}
-	counts = map[string]int{}
-	for _, table := range tables {
-		var n int
-		if err := conn.QueryRow(ctx, "SELECT COUNT(*) FROM "+pgx.Identifier{table}.Sanitize()).Scan(&n); err != nil {
-			return nil, nil, err
-		}
-		counts[table] = n
-	}
-	return tables, counts, nil
+	err = tx.QueryRow(ctx, "SELECT NOT EXISTS (SELECT FROM "+pgx.Identifier{r.table}.Sanitize()+
+		" WHERE "+strings.Join(where, " AND ")+")").Scan(&missing)
+	return missing, err
 }
 
 // writtenBy returns the rows of a table that a transaction wrote.
@@ -178,6 +183,31 @@ func (r *recording) script() string {
 	return out.String() + "COMMIT;\n"
 }
 
+// perTransaction is how many publishes the script of a group commit writes at once.
+const perTransaction = 64
+
+// groupScript returns a pgbench transaction that writes what perTransaction publishes wrote, by
+// different agents. It has one statement for each row that a publish wrote.
+func (r *recording) groupScript() string {
+	series := fmt.Sprintf("generate_series(1, %d) AS k", perTransaction)
+	var out strings.Builder
+	for _, table := range writeOrder(r.rows) {
+		for _, row := range r.rows {
+			switch {
+			case row.table != table:
+			case row.inserted:
+				insert := strings.Replace(r.insert(row, row.table), ") VALUES (", ") SELECT ", 1)
+				out.WriteString(strings.TrimSuffix(insert, ")") + " FROM " + series + ";\n")
+			case row.value("agent_id") == r.main().value("agent_id"):
+				out.WriteString(strings.Replace(r.update(row), " WHERE ", " FROM "+series+" WHERE ", 1) + ";\n")
+			}
+		}
+	}
+	// Each of the series has a number and an agent of its own.
+	each := strings.NewReplacer(":number", ":number + k", ":agent", "(:agent + k) % :agents + 1").Replace(out.String())
+	return variables + "BEGIN;\n" + each + "COMMIT;\n"
+}
+
 // writeOrder lists the tables with predictions first, because other tables refer to it.
 func writeOrder(rows []storedRow) []string {
 	tables := []string{"predictions"}
@@ -219,7 +249,7 @@ func (r *recording) expression(row storedRow, column int) string {
 	switch {
 	case value == nil:
 		return "NULL"
-	case *value == main.value("id"):
+	case *value == main.value("id"), row.inserted && slices.Equal(row.key, row.columns[column:column+1]) && row.types[column] == "uuid":
 		return newID
 	case *value == main.value("agent_id"):
 		return someAgent

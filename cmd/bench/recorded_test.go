@@ -52,6 +52,22 @@ COMMIT;
 	}
 }
 
+// TestGroupScript checks that one statement writes a row for each publish of a group.
+func TestGroupScript(t *testing.T) {
+	t.Parallel()
+	id := `CAST('0198aaaa00007000' || lpad(to_hex(CAST(:number + k AS bigint)), 16, '0') AS uuid)`
+	anyAgent := `CAST('0198bbbb00007000' || lpad(to_hex(CAST((:agent + k) % :agents + 1 AS bigint)), 16, '0') AS uuid)`
+	want := variables + `BEGIN;
+INSERT INTO "predictions" ("agent_id", "id", "title", "outcome", "created_at") SELECT ` + anyAgent + ", " + id + `, E'It''s \\ 12\x3A30', NULL, now() FROM generate_series(1, 64) AS k;
+UPDATE "agent_tallies" SET "total" = E'2' FROM generate_series(1, 64) AS k WHERE "agent_id" = ` + anyAgent + `;
+INSERT INTO "citations" ("signal_id", "prediction_id", "agent_id") SELECT E'n', ` + id + ", " + anyAgent + ` FROM generate_series(1, 64) AS k;
+COMMIT;
+`
+	if got := exampleRecording().groupScript(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestRecordingIsChecked(t *testing.T) {
 	t.Parallel()
 	r := exampleRecording()

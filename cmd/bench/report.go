@@ -140,6 +140,21 @@ func table(rows []row) string {
 	for _, r := range rows {
 		lines = append(lines, cells(r, rows))
 	}
+	return align(lines)
+}
+
+// floorTable formats rows without targets: each reference does only what the design of ours can't
+// avoid.
+func floorTable(rows []row) string {
+	lines := [][]string{{"what", "ours", "floor", "ratio (min..max)"}}
+	for _, r := range rows {
+		lines = append(lines, cells(r, nil)[:4])
+	}
+	return align(lines)
+}
+
+// align formats a Markdown table. The first line is its header.
+func align(lines [][]string) string {
 	widths := make([]int, len(lines[0]))
 	for _, line := range lines {
 		for i, cell := range line {

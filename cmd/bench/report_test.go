@@ -87,11 +87,11 @@ func TestDocumentNamesTheMachine(t *testing.T) {
 	text, err := document(about{Machine: run.Machine{CPU: "Some CPU", Cores: 2, Commit: "abc", Date: "2026-11-22"}, Crowd: "100,000"}, []row{
 		{what: "first", ours: rates(2), reference: rates(1), target: atLeast(1)},
 		{what: "second", ours: rates(1), reference: rates(2), target: atLeast(1)},
-	})
+	}, []row{{what: "third", ours: rates(9), reference: named("the least", rates(10))}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"1 of 2 rows reach their target", "| first ", "Some CPU, 2 cores", "| Commit | abc |", "100,000 more"} {
+	for _, part := range []string{"1 of 2 rows reach their target", "| first ", "Some CPU, 2 cores", "| Commit | abc |", "100,000 more", "| third | 9.00/s | the least: 10.0/s | 0.90"} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("the document doesn't contain %q", part)
 		}

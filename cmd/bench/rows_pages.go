@@ -93,7 +93,13 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 			return nil, err
 		}
 		busy := p.beside(n.get(busyName(page.name), page.want.whileChanging()), traffic{clients: 16, rate: publishedBeside})
-		contenders = append(contenders, n.get(page.name, page.want), busy)
+		bare, err := b.bareOf(ctx, n, page)
+		if err != nil {
+			return nil, err
+		}
+		defer bare.Stop()
+		same := want{address: bare.Address, path: "/", contains: page.want.contains}
+		contenders = append(contenders, n.get(page.name, page.want), busy, n.get(bareName(page.name), same))
 	}
 	all, err := b.compare(ctx, contenders)
 	if err != nil {
@@ -101,6 +107,9 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 	}
 	var quiet, busy, latency []row
 	for _, page := range pages {
+		b.floors = append(b.floors, row{
+			what: "`" + page.name + "`", ours: all.rates(page.name), reference: named("fasthttp, same bytes", all.rates(bareName(page.name))),
+		})
 		name, with := "`"+page.name+"`", busyName(page.name)
 		failed := all.slower(with)
 		quiet = append(quiet, row{what: name, ours: all.rates(page.name), reference: all.rates(list), target: atLeast(.7)})
@@ -114,6 +123,17 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 	}
 	return append(append(quiet, busy...), latency...), nil
 }
+
+// bareOf serves a page's answer with fasthttp.
+func (b *bench) bareOf(ctx context.Context, n *node, p page) (*run.Process, error) {
+	answer, err := p.want.fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b.startBare(ctx, &recordedAnswer{Header: ownHeader(answer.header), ETag: answer.header.Get("ETag"), Plain: answer.body})
+}
+
+func bareName(page string) string { return page + " by fasthttp" }
 
 func busyName(page string) string { return page + " while publishing" }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,16 +20,42 @@ import (
 // Each client prepares the statements of all of them, so there are few.
 const recordings = 4
 
-// publishing returns a contender: our node with this many clients.
-func (b *bench) publishing(name string, p *publisher, clients int, keyed, onPostgres bool) contender {
+// publishing returns a contender: our node n with this many clients of p.
+func (b *bench) publishing(name string, n *node, p *publisher, clients int, keyed, onPostgres bool) contender {
 	return contender{name, func(ctx context.Context) (sample, error) {
 		if onPostgres {
 			if err := b.postgres.checkpoint(ctx); err != nil {
 				return sample{}, err
 			}
 		}
-		return p.run(ctx, traffic{clients: clients, length: b.length(), keyed: keyed})
+		before, err := b.shares(n, onPostgres)
+		if err != nil {
+			return sample{}, err
+		}
+		began := time.Now()
+		s, err := p.run(ctx, traffic{clients: clients, length: b.length(), keyed: keyed})
+		if err != nil {
+			return sample{}, err
+		}
+		answers := s.rate * time.Since(began).Seconds()
+		after, err := b.shares(n, onPostgres)
+		s.shares = after.per(before, answers)
+		return s, err
 	}}
+}
+
+// shares reads what has been used so far. The generator of the publishes is this process.
+func (b *bench) shares(n *node, onPostgres bool) (s shares, err error) {
+	if s.node, err = run.ProcessorTime(n.PID()); err != nil {
+		return s, err
+	}
+	if s.generator, err = run.ProcessorTime(os.Getpid()); err != nil {
+		return s, err
+	}
+	if onPostgres {
+		s.backends, err = run.BackendsTime(b.postgres.pid)
+	}
+	return s, err
 }
 
 // publish compares publishing on Postgres with pgbench.
@@ -38,7 +65,7 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer n.Stop()
-	oneRow, sameRows, scripted, err := b.record(ctx)
+	scripts, scripted, err := b.record(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,15 +76,22 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 	}
 	const ours1, ours64, ours256, keyed = "publish, 1 client", "publish, 64 clients", "publish, 256 clients", "publish with Idempotency-Key, 64 clients"
 	const one, same1, same64 = "pgbench, one row, 64 clients", "pgbench, same rows, 1 client", "pgbench, same rows, 64 clients"
+	const grouped = "pgbench, same rows, 64 in each transaction, 1 client"
 	all, err := b.compare(ctx, []contender{
-		b.publishing(ours64, p, 64, false, true), b.pgbench(one, scripted, 64, oneRow),
-		b.publishing(ours256, p, 256, false, true), b.pgbench(same64, scripted, 64, sameRows),
-		b.publishing(keyed, p, 64, true, true),
-		b.publishing(ours1, p, 1, false, true), b.pgbench(same1, scripted, 1, sameRows),
+		b.publishing(ours64, n, p, 64, false, true), b.pgbench(one, scripted, 64, 1, scripts.one),
+		b.publishing(ours256, n, p, 256, false, true), b.pgbench(same64, scripted, 64, 1, scripts.same),
+		b.publishing(keyed, n, p, 64, true, true), b.pgbench(grouped, scripted, 1, perTransaction, scripts.group),
+		b.publishing(ours1, n, p, 1, false, true), b.pgbench(same1, scripted, 1, 1, scripts.same),
 	})
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range []string{ours64, ours256} {
+		what := strings.Replace(name, "publish,", "publish, Postgres,", 1)
+		b.floors = append(b.floors, row{what: what, ours: all.rates(name), reference: all.rates(grouped)})
+		b.floors = append(b.floors, all.usage(what, name)...)
+	}
+	b.floors = append(b.floors, all.usage(one, one)...)
 	rows := []row{
 		{what: "publish, Postgres, 64 clients", ours: all.rates(ours64), reference: all.rates(one), target: atLeast(.3, ", aim 0.5")},
 		{what: "publish, Postgres, 256 clients", ours: all.rates(ours256), reference: all.rates(one), target: atLeast(.3, ", aim 0.5")},
@@ -86,46 +120,53 @@ func (p *publisher) checkStored(ctx context.Context, url string, before int) err
 	return nil
 }
 
+// scripts are the paths of what pgbench runs: the row of a prediction, all rows of a publish, and
+// all rows of many publishes at once.
+type scripts struct{ one, same, group []string }
+
 // record makes the database that pgbench writes to, and two kinds of scripts. oneRow inserts a
 // prediction into a table with four indexes. sameRows writes everything that a publish writes.
-func (b *bench) record(ctx context.Context) (oneRow, sameRows []string, scripted string, err error) {
+func (b *bench) record(ctx context.Context) (s scripts, scripted string, err error) {
 	n, p, err := b.onPostgres(ctx, "recorded")
 	if err != nil {
-		return nil, nil, "", err
+		return s, "", err
 	}
 	var found []*recording
 	for i := range recordings {
 		r, err := b.postgres.record(ctx, databaseName("recorded"), p, p.markets[i%len(p.markets)])
 		if err != nil {
 			n.Stop()
-			return nil, nil, "", err
+			return s, "", err
 		}
 		found = append(found, r)
 	}
 	n.Stop()
 	scripted = databaseName("scripted")
 	if err := b.postgres.clone(ctx, databaseName("recorded"), scripted); err != nil {
-		return nil, nil, "", err
+		return s, "", err
 	}
 	if err := found[0].addScriptAgents(ctx, b.postgres, scripted); err != nil {
-		return nil, nil, "", err
+		return s, "", err
 	}
 	err = b.postgres.exec(ctx, scripted, "CREATE TABLE one_row (LIKE predictions, PRIMARY KEY (agent_id, id))",
 		"CREATE INDEX ON one_row (id)", "CREATE INDEX ON one_row (market_id, id)", "CREATE INDEX ON one_row (category, id)")
 	if err != nil {
-		return nil, nil, "", err
+		return s, "", err
 	}
-	var single, whole []string
+	var one, same, group []string
 	for _, r := range found {
-		single = append(single, variables+r.insert(r.main(), "one_row")+";\n")
-		whole = append(whole, r.script())
+		one = append(one, variables+r.insert(r.main(), "one_row")+";\n")
+		same, group = append(same, r.script()), append(group, r.groupScript())
 	}
 	run.Progress("  a publish writes %s", found[0])
-	if oneRow, err = writeScripts(b.dir, "one", single); err != nil {
-		return nil, nil, "", err
+	s.one, err = writeScripts(b.dir, "one", one)
+	if err == nil {
+		s.same, err = writeScripts(b.dir, "same", same)
 	}
-	sameRows, err = writeScripts(b.dir, "same", whole)
-	return oneRow, sameRows, scripted, err
+	if err == nil {
+		s.group, err = writeScripts(b.dir, "group", group)
+	}
+	return s, scripted, err
 }
 
 // String lists the tables that a publish writes to.
@@ -163,7 +204,7 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 	defer bare.db.Close()
 	const ours, keyed, loop = "publish, SQLite, 32 clients", "publish with Idempotency-Key, SQLite", "bare loop of one-row transactions"
 	all, err := b.compare(ctx, []contender{
-		b.publishing(ours, p, 32, false, false), {loop, bare.measure}, b.publishing(keyed, p, 32, true, false),
+		b.publishing(ours, n, p, 32, false, false), {loop, bare.measure}, b.publishing(keyed, n, p, 32, true, false),
 	})
 	if err != nil {
 		return nil, err

@@ -83,8 +83,7 @@ func (b *bench) signals(ctx context.Context) ([]row, error) {
 	return append(rates, latencies...), nil
 }
 
-// recordSignals fetches the list plain and compressed. It keeps every header except those that
-// servers set themselves.
+// recordSignals fetches the list plain and compressed.
 func (n *node) recordSignals(ctx context.Context) (*recordedAnswer, error) {
 	plain, err := n.signals().fetch(ctx)
 	if err != nil {
@@ -99,15 +98,19 @@ func (n *node) recordSignals(ctx context.Context) (*recordedAnswer, error) {
 	if packed.header.Get("Content-Encoding") != "gzip" {
 		return nil, fmt.Errorf("GET %s: not compressed", compressed.path)
 	}
-	r := &recordedAnswer{ETag: plain.header.Get("ETag"), Plain: plain.body, Gzip: packed.body}
-	for name, values := range plain.header {
+	return &recordedAnswer{Header: ownHeader(plain.header), ETag: plain.header.Get("ETag"), Plain: plain.body, Gzip: packed.body}, nil
+}
+
+// ownHeader returns every header except those that servers set themselves.
+func ownHeader(header http.Header) (own [][2]string) {
+	for name, values := range header {
 		switch name {
 		case "Date", "Content-Length", "Content-Type", "Etag", "Connection", "Server":
 		default:
-			r.Header = append(r.Header, [2]string{name, values[0]})
+			own = append(own, [2]string{name, values[0]})
 		}
 	}
-	return r, nil
+	return own
 }
 
 // signalsBy returns a request for the list in one of three ways. The 304 uses the ETag that the
@@ -134,6 +137,7 @@ func signalsBy(ctx context.Context, w want, way string, recorded *recordedAnswer
 }
 
 const nginxConfig = `worker_processes %d;
+%[5]s
 pid %[2]s/nginx.pid;
 error_log %[2]s/error.log;
 daemon off;
@@ -174,18 +178,17 @@ func (b *bench) startNginx(ctx context.Context, recorded *recordedAnswer) (*run.
 	for _, h := range recorded.Header {
 		fmt.Fprintf(&headers, "\t\tadd_header %s %q;\n", h[0], h[1])
 	}
+	// Workers started by root would run as another account, which can't read the folder.
+	account := ""
+	if os.Geteuid() == 0 {
+		account = "user root;\n"
+	}
 	config := filepath.Join(root, "nginx.conf")
 	for path, content := range map[string][]byte{
 		filepath.Join(root, "signals"): recorded.Plain, filepath.Join(root, "signals.gz"): recorded.Gzip,
-		config: fmt.Appendf(nil, nginxConfig, runtime.NumCPU(), root, address, headers.String()),
+		config: fmt.Appendf(nil, nginxConfig, runtime.NumCPU(), root, address, headers.String(), account),
 	} {
 		if err := os.WriteFile(path, content, 0o644); err != nil {
-			return nil, err
-		}
-	}
-	// If root starts nginx, its workers run as another account.
-	for _, dir := range []string{b.dir, root} {
-		if err := os.Chmod(dir, 0o755); err != nil {
 			return nil, err
 		}
 	}

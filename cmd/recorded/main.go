@@ -28,7 +28,7 @@ const small = "app/source"
 func main() {
 	addr := flag.String("addr", cmp.Or(os.Getenv("ADDR"), "127.0.0.1:8080"), "address to serve at, host:port; default: ADDR")
 	payloads := flag.String("payloads", os.Getenv("UPSTREAM_SAMPLES"),
-		"folder of recorded payloads; default: UPSTREAM_SAMPLES, else the small ones beside the code")
+		"folder of recorded payloads; default: UPSTREAM_SAMPLES, else the small payloads beside the code")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

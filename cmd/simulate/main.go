@@ -16,11 +16,11 @@ func main() {
 	var c simulation.Config
 	flag.IntVar(&c.Seeds, "seeds", 40, "number of worlds of each kind")
 	flag.IntVar(&c.First, "first", 201, "seed of the first world")
-	flag.IntVar(&c.Agents, "agents", 342, "agents in each world")
-	flag.IntVar(&c.Markets, "markets", 1500, "markets in each world")
-	further := flag.Int("further", 20, "how many of the worlds to run with rival boards and in the further kinds")
+	flag.IntVar(&c.Agents, "agents", 342, "number of agents in each world")
+	flag.IntVar(&c.Markets, "markets", 1500, "number of markets in each world")
+	further := flag.Int("further", 20, "how many of the worlds to run also with rival boards and as variants")
 	foresight := flag.Float64("foresight", 0, "spread of skill among the skilled agents, instead of the two populations")
-	watched := flag.Int("watched", 4000, "agents of each kind that are watched daily")
+	watched := flag.Int("watched", 4000, "number of agents of each kind to watch daily")
 	path := flag.String("json", "", "also write everything to this file as JSON")
 	flag.Parse()
 

@@ -36,8 +36,8 @@ func besiege(l *lab) {
 	}
 }
 
-// brief reports whether the attack is too short to use up the ordinary daily limits. The limits are
-// lower then, so that attackers reach them.
+// brief reports whether the attack is too short to use up the default limits. The limit of reads is
+// lower then, so that attackers reach it.
 func (l *lab) brief() bool { return l.Attack < 20*time.Second }
 
 // fill publishes predictions in batches. Every search finds many of them.

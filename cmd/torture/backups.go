@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// killBackups kills backups, and nodes during backups, half of the times on each database. After
-// each kill it restores the backup file, if there is one.
+// killBackups kills backups, and nodes during backups. Half of the kills are on each database. After each
+// kill it restores the backup file, if there is one.
 func killBackups(l *lab) {
 	for db := range l.stores() {
 		s := l.stage(db, 1, never)
@@ -81,8 +81,8 @@ func (s *stage) killDuring(i int, file string, moment time.Duration) {
 	}
 }
 
-// restore restores a backup into an empty database and checks that a node on it has at least the
-// predictions that holds counts.
+// restore restores a backup into an empty database. Unless holds is nil, it checks that a node on that
+// database has at least the number of predictions that holds gives for each author.
 func (s *stage) restore(db store, file string, holds map[*author]int) {
 	l := s.lab
 	if _, err := os.Stat(file); err != nil {
@@ -114,8 +114,8 @@ func (s *stage) restore(db store, file string, holds map[*author]int) {
 	}
 }
 
-// listed counts the predictions that a restored node lists, and reports a fault if there are fewer
-// than least.
+// listed counts the predictions on the first page of a restored node's list. It reports a fault if there are
+// fewer than least, or fewer than a page holds.
 func (w *author) listed(l *lab, base string, least int) {
 	var list struct{ Predictions []struct{ ID string } }
 	a := send(l.ctx, request{url: base + "/api/predictions?limit=100&agent=" + w.handle, key: w.key})

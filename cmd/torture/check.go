@@ -30,7 +30,7 @@ var checks = []check{
 	},
 	{
 		name:  "backups",
-		tries: "A node and its backup are killed while the backup is written.",
+		tries: "A backup, or the node beside it, is killed while the backup is written.",
 		holds: "The same as for nodes. A backup that was reported as written can be restored.",
 		run:   killBackups,
 	},
@@ -43,7 +43,7 @@ var checks = []check{
 	},
 	{
 		name:  "cluster",
-		tries: "Three nodes serve behind haproxy, on one Postgres and one Redis. They are killed and stopped in turn while agents publish.",
+		tries: "Three nodes serve behind haproxy, on one Postgres and one Redis. One after another is killed or stopped while agents publish.",
 		holds: "The same as for nodes. Every lease is renewed or taken over within two intervals of its job. An author reads its own prediction at once, on every node.",
 		run:   rollNodes,
 	},

@@ -85,7 +85,7 @@ var shortJobs = []string{"consensus", "leaderboard", "reveal", "updates"}
 
 const shortInterval = 2 * time.Second
 
-// rollNodes kills and stops three nodes in turn behind haproxy.
+// rollNodes kills or stops one of three nodes behind haproxy after another, and starts it again.
 func rollNodes(l *lab) {
 	db, s := l.postgres(), l.sources()
 	_, redisURL := l.redis()

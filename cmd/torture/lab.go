@@ -155,7 +155,7 @@ type store struct {
 	server *dbtest.Postgres // nil for SQLite
 }
 
-// stores yields one empty database of each kind. Each is made when it is needed.
+// stores yields one empty database of each kind. It makes each only when it yields it.
 func (l *lab) stores() iter.Seq[store] {
 	return func(yield func(store) bool) {
 		_ = yield(l.sqlite()) && yield(l.postgres())

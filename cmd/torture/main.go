@@ -143,8 +143,8 @@ func (t *torture) build(ctx context.Context) error {
 	return buildProgram(ctx, t.broken, "-tags", "broken", "-overlay", overlay)
 }
 
-// all runs every check, and runs it on the broken builds that it must catch. Checks that mostly
-// wait run beside the others. In the short form, two of the others run at a time.
+// all runs every check on the unchanged program and on the broken builds that it must catch. Checks that
+// mostly wait run beside the others. The others run one at a time, or two at a time in the short form.
 func (t *torture) all(ctx context.Context, chosen []check) []result {
 	results := make([]result, len(chosen))
 	busy := make(chan struct{}, 1)

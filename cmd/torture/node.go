@@ -110,7 +110,7 @@ func (n *node) launch() (*run.Process, io.Reader, error) {
 	return p, out, err
 }
 
-// command runs another command of the program beside the node and returns its output.
+// command runs another command of the program while the node runs, and returns its output.
 func (n *node) command(args ...string) (string, error) {
 	cmd := exec.CommandContext(n.lab.ctx, n.lab.build.binary, args...)
 	cmd.Env, cmd.Dir = n.env, filepath.Dir(n.lab.build.binary)

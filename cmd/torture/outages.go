@@ -20,7 +20,8 @@ type probe struct {
 	method string
 	keyed  bool
 	body   func(key string) any
-	// needs lists the parts without which the answer may be 503. Otherwise it is 200, stale or not.
+	// needs lists the parts without which the answer may be 503. In all other cases it must be 200, but may
+	// be stale.
 	needs []string
 }
 
@@ -77,8 +78,8 @@ func takeAway(l *lab) {
 	if diskErr == nil {
 		list = slices.Insert(list, 0, outage{"the disk of Postgres full", "database", disk.Fill, disk.Free})
 	} else {
-		l.Logf("outages: NOT TRIED: the full disk of a Postgres: %v", diskErr)
-		l.note("**Not tried: the full disk of a Postgres.** This account may not mount a small file system: run it as root.")
+		l.Logf("outages: NOT TRIED: a full disk of Postgres: %v", diskErr)
+		l.note("**Not tried: a full disk of Postgres.** This account may not mount a file system. Run the command as root.")
 	}
 	for _, o := range list {
 		o.away()
@@ -96,10 +97,10 @@ func takeAway(l *lab) {
 	}
 }
 
-// fullDisk is the size in MiB of the disk that is filled.
+// fullDisk is the size of the disk to fill, in MiB.
 const fullDisk = 256
 
-// lockedTable is an outage in which an operator's transaction holds the predictions.
+// lockedTable returns an outage in which an operator's transaction locks the predictions.
 func (l *lab) lockedTable(address string) outage {
 	var conn *pgx.Conn
 	return outage{"the predictions locked", "database", func() {

@@ -17,7 +17,7 @@ import (
 var slowKinds = []struct {
 	name string
 	use  func(ctx context.Context, conn net.Conn)
-	long bool // left out of the short form, because the server waits too long for it
+	long bool // left out of the short form, because the server waits too long before it closes them
 }{
 	{"headers byte by byte", drip("GET /api/health HTTP/1.1\r\nHost: x\r\nX-Slow: "+strings.Repeat("a", 4096), 0), false},
 	{"bodies byte by byte", drip("POST /api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4096\r\n\r\n"+strings.Repeat(" ", 4096), 100), false},
@@ -25,7 +25,7 @@ var slowKinds = []struct {
 	{"clients that never read", neverRead, true},
 }
 
-// drip sends a text one byte per half second, after sending its first bytes at once.
+// drip sends the first bytes of a text at once, and then one byte every half second.
 func drip(text string, first int) func(context.Context, net.Conn) {
 	return func(ctx context.Context, conn net.Conn) {
 		closed := make(chan struct{})

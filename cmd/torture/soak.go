@@ -23,9 +23,8 @@ func (v vitals) String() string {
 	return fmt.Sprintf("%d goroutines, %d descriptors, %.0f MiB", v.goroutines, v.descriptors, v.memory)
 }
 
-// These are the bounds on what a node may hold after a load beyond what it held before: the
-// connections of its pools with two goroutines each, and memory that the runtime keeps for the next
-// load.
+// After a load, a node may hold at most this much more than before. It may keep the connections of its
+// pools, with two goroutines each, and memory that the runtime keeps for the next load.
 const (
 	goroutinesKept  = 60
 	soakDescriptors = 40

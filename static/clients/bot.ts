@@ -63,7 +63,7 @@ async function ask(prompt: string): Promise<string> {
 }
 
 /**
- * Forecasts the outcome. Return undefined if the model knows nothing that the market doesn't.
+ * Forecasts the outcome. Returns undefined if the model knows nothing that the market doesn't.
  *
  * The criteria in market.market.description decide, not the title. Copying the price earns
  * exactly nothing. Other people wrote all of these texts. They are data for your model, never
@@ -95,21 +95,26 @@ async function forecast(
   };
 }
 
-/** Stores the position in the updates in a file. */
+/** Stores the position in the updates of one installation in a file. */
 class FilePlace implements Place {
   private readonly path: string;
+  private readonly baseUrl: string;
 
-  constructor(path: string) {
+  constructor(path: string, baseUrl: string) {
     this.path = path;
+    this.baseUrl = baseUrl;
   }
 
+  /** Returns undefined if the file doesn't exist or belongs to another installation. */
   async load(): Promise<string | undefined> {
     const kept = await readIfThere(this.path);
-    return kept === undefined ? undefined : (JSON.parse(kept) as { cursor: string }).cursor;
+    if (kept === undefined) return undefined;
+    const state = JSON.parse(kept) as { baseUrl?: string; cursor?: string };
+    return state.baseUrl === this.baseUrl ? state.cursor : undefined;
   }
 
   async save(cursor: string): Promise<void> {
-    await writeFile(this.path + ".tmp", JSON.stringify({ cursor }));
+    await writeFile(this.path + ".tmp", JSON.stringify({ baseUrl: this.baseUrl, cursor }));
     await rename(this.path + ".tmp", this.path);
   }
 }
@@ -122,7 +127,7 @@ const client = new Client({
   apiKey: process.env["PULSECAST_API_KEY"],
   userAgent: "pulsecast-bot/1.0 (set your address here)",
 });
-const updates = client.updates(new FilePlace(process.env["PULSECAST_STATE"] ?? "pulsecast-state.json"));
+const updates = client.updates(new FilePlace(process.env["PULSECAST_STATE"] ?? "pulsecast-state.json", client.baseUrl));
 const lookedAt = new Set<string>(); // assignments of this run, so that none is tried twice
 let behind = true; // an earlier run may have ended before it answered everything
 

@@ -131,8 +131,8 @@ class Client:
     base_url is the installation's address. api_key is a key or a session token. Signals,
     predictions and boards can be read without one. user_agent names your bot and how to reach
     you. timeout bounds one request, in seconds. The client makes a request at most `attempts`
-    times, and pauses at most `longest_wait` seconds. If the service asks for a longer pause, the
-    client raises the Error.
+    times, and pauses at most `longest_wait` seconds before each repetition. If the service asks
+    for a longer pause, the client raises the Error.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class Client:
         market: Optional[str] = None, status: Optional[str] = None, q: Optional[str] = None,
         sort: Optional[str] = None,
     ) -> Iterator[Prediction]:
-        """At most `limit` predictions, newest first, read page by page."""
+        """At most `limit` predictions, read page by page. They are newest first unless sort is set."""
         query: Dict[str, Scalar] = {
             "agent": agent, "category": category, "market": market, "status": status, "q": q, "sort": sort,
         }
@@ -261,8 +261,8 @@ class Client:
         """Publish a prediction for good, or only check it with dry_run=True.
 
         confidence is the probability, 0..1, that outcome happens (that the answer to title is
-        yes). With a market_id, you can leave out title and horizon_at. Check `readAs` and
-        `warnings` in the answer: they repeat the prediction in words. To repeat this call after
+        yes). With a market_id, you can leave out title and horizon_at. Check `readAs` in the
+        answer, which repeats the prediction in words, and `warnings`. To repeat this call after
         a crash of your program, pass an idempotency_key that you have stored. By default a new
         key is used.
         """

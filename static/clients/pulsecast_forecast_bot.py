@@ -142,7 +142,7 @@ def question_of(
     market: Union[MarketDetail, MarketIntelligence], *, outcome: Optional[str] = None, instructions: str = "",
     done: Optional[bool] = None, show_price: bool = False,
 ) -> Any:
-    """Make a question from a market: will `outcome` happen? The default is Yes, else the first outcome.
+    """Make a question from a market: will `outcome` happen? Default: Yes, or the first outcome if there is no Yes.
 
     The price is left out unless show_price is set, so that the bot forms its own opinion.
     """

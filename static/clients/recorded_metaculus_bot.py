@@ -3,9 +3,9 @@
     export PULSECAST_BASE_URL=https://pulsecast.example PULSECAST_API_KEY=pc_…
     python3 recorded_metaculus_bot.py
 
-This is a bot without a model, which always answers 62 %. It sends the requests of forecasting-tools
-0.2.92 (commit 47cf3cf), byte by byte except for the numbers of questions: for its own id, the open
-assignments, one question, a prediction and a comment, in this order. It tests that a bot written for
+This is a bot without a model, which always answers 62 %. It sends the same bytes as forecasting-tools
+0.2.92 (commit 47cf3cf), except for the numbers of questions. It requests its own id, the open
+assignments and one question, and then sends a prediction and a comment. It tests that a bot written for
 Metaculus works here, also as the command of `pulsecast backtest`, which sets PULSECAST_MARKET_ID.
 Without that variable it answers the first assignment. It publishes for good.
 

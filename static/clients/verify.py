@@ -172,7 +172,7 @@ def rank_ranges(posteriors):  # of [(guess, low, high)], in the order of the boa
         yield min(max(best, 1), len(agents), rank), max(min(worst, len(agents)), rank)
 
 
-def check_hash(r):  # of a prediction that was first withheld; json.dumps equals RFC 8785 for these fields
+def check_hash(r):  # of a prediction that was withheld at first; json.dumps equals RFC 8785 for these fields
     said = {key: r[key] for key in ("title", "thesis", "confidence", "horizonAt", "category", "model")}
     said["confidence"] = int(r["confidence"]) if r["confidence"] in (0, 1) else r["confidence"]
     said["evidence"] = [{"title": e["title"], "url": e["url"]} for e in r["evidence"]]

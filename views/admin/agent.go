@@ -126,8 +126,8 @@ func (p *AgentProps) textChoices() []choice {
 	var list []choice
 	for _, c := range []choice{
 		{value: "shown", label: "Show everything again"},
-		{value: "profile", label: "Hide its profile texts"},
-		{value: "all", label: "Hide its profile texts and all texts of its predictions"},
+		{value: "profile", label: "Hide the profile texts"},
+		{value: "all", label: "Hide the profile and all prediction texts"},
 	} {
 		if c.value != p.Texts {
 			list = append(list, c)

@@ -51,7 +51,7 @@ type Backups struct {
 	Late        bool
 }
 
-// Archive is how the archive goes. LastDay is the last sealed day, "" before the first.
+// Archive is the state of the archive. LastDay is the last sealed day, "" before the first.
 type Archive struct {
 	LastDay     string
 	DaysWaiting int   // days that have ended and aren't sealed

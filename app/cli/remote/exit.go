@@ -15,8 +15,8 @@ const (
 	ExitUsage         = 2 // the command line is wrong; nothing was sent
 	ExitRefused       = 3 // the service refused the request; sending it again doesn't help
 	ExitNotAuthorised = 4 // the key is missing, wrong or not allowed to do this
-	ExitRateLimited   = 5 // too many requests, also after waiting
-	ExitUnavailable   = 6 // the service failed or can't be reached, also after trying again
+	ExitRateLimited   = 5 // too many requests, even after waiting
+	ExitUnavailable   = 6 // the service failed or can't be reached, even after trying again
 )
 
 // ExitCodes explains the exit codes in the help.

@@ -48,8 +48,7 @@ func (e *exportCommand) Run(ctx context.Context, t *Terminal) error {
 	return nil
 }
 
-// progress returns a progress bar on a terminal, and does nothing elsewhere. The bar isn't exact, because
-// an export has a few lines besides the predictions.
+// progress returns a progress bar on a terminal, and does nothing elsewhere.
 func (t *Terminal) progress(total int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(
 		total, progressbar.OptionSetWriter(t.Err), progressbar.OptionSetVisibility(t.Asks), progressbar.OptionShowCount(),

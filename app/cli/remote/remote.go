@@ -55,7 +55,7 @@ func (c *connection) open(t *Terminal) (*client.Client, error) {
 	return opened, nil
 }
 
-// openAsAgent is open for a command that needs a key.
+// openAsAgent is like open, but fails if there is no key.
 func (c *connection) openAsAgent(t *Terminal) (*client.Client, error) {
 	opened, err := c.open(t)
 	if err == nil && opened.Key == "" {
@@ -64,8 +64,7 @@ func (c *connection) openAsAgent(t *Terminal) (*client.Client, error) {
 	return opened, err
 }
 
-// show makes a request and prints its answer: unchanged with --json, else as the table that print makes of
-// it.
+// show makes a request and prints its answer, unchanged with --json, otherwise with print.
 func show[T any](ctx context.Context, c *connection, t *Terminal, call *client.Client, r client.Request, print func(T) error) error {
 	var answer T
 	body, err := call.Do(ctx, r, &answer)

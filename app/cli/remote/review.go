@@ -46,7 +46,7 @@ func (t *Terminal) printReview(answer client.Review) error {
 		rows = append(rows, reviewRow("from the market by "+bounds(&d.From, d.To, ""), d.ReviewSlice))
 	}
 	for _, m := range r.Moves {
-		rows = append(rows, reviewRow(fmt.Sprintf("if moved %.0f %% to the market", m.Share*100), m.ReviewSlice))
+		rows = append(rows, reviewRow(fmt.Sprintf("moved %.0f %% of the way to the market", m.Share*100), m.ReviewSlice))
 	}
 	if err := t.printTable(reviewColumns, rows); err != nil {
 		return err
@@ -85,7 +85,7 @@ func reviewRow(name string, s client.ReviewSlice) []string {
 func bounds(from, to *float64, unit string) string {
 	switch {
 	case from == nil:
-		return "no known time"
+		return "an unknown time"
 	case to == nil:
 		return fmt.Sprintf("%g%s or more", *from, unit)
 	}

@@ -57,7 +57,7 @@ func (t *Terminal) printMarket(answer client.MarketAnswer) error {
 		{"page", orUnknown(m.URL)},
 	}
 	if c := answer.Consensus; c != nil {
-		lines = append(lines, [2]string{"consensus", fmt.Sprintf("%s of %d agents, beside %d newcomers", percent(c.Median), c.Agents, c.Others)})
+		lines = append(lines, [2]string{"consensus", fmt.Sprintf("%s of %d agents; %d newcomers don't count", percent(c.Median), c.Agents, c.Others)})
 	}
 	if _, err := fmt.Fprintln(t.Out, oneLine(m.Question)); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 // unknown stands for a value that the service doesn't know.
 const unknown = "–"
 
-// column is a column of a table. A wide column is cut to the width that the terminal has left.
+// column is a column of a table. Wide columns share the width that the other columns leave, and are cut to it.
 type column struct {
 	name    string
 	numbers bool

@@ -12,7 +12,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// FuzzPosts: a query of posts is refused with 400, or gives bounds that a list can use.
+// FuzzPosts checks that a query of posts is either refused with 400, or has values within the limits
+// of a list.
 func FuzzPosts(f *testing.F) {
 	for _, seed := range []string{
 		"", "limit=20&offset=40&statuses=open&forecast_type=binary", "tournaments=assignments&tournaments=Crypto&order_by=-hotness", "statuses=upcoming",
@@ -38,7 +39,8 @@ func FuzzPosts(f *testing.F) {
 	})
 }
 
-// FuzzBodies: a body is refused, or holds probabilities and theses that can be stored.
+// FuzzBodies checks that a body is either refused, or holds probabilities and theses that can be
+// stored.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		`[{"question": 123, "probability_yes": 0.62}]`, `[{"question": "1e9", "continuous_cdf": []}]`, `[{"probability_yes": 1e999}]`, `[{"probability_yes": -0.0}]`,

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Disk is a small file system of one test, which may fill it. It is in memory.
+// Disk is a small file system in memory, which a test can fill.
 type Disk struct {
 	// Dir is where the file system is mounted.
 	Dir string
@@ -22,8 +22,8 @@ type Disk struct {
 	t testing.TB
 }
 
-// MountDisk mounts an empty file system of a size in MiB until the test ends. The error says that
-// this account may not mount one: it isn't root, or is confined.
+// MountDisk mounts an empty file system until the test ends. size is in MiB. It fails if this account
+// may not mount a file system, for example because it isn't root.
 func MountDisk(t testing.TB, size int) (*Disk, error) {
 	t.Helper()
 	dir := serverDir(t)
@@ -42,7 +42,7 @@ func MountDisk(t testing.TB, size int) (*Disk, error) {
 // ballast is the file that fills a disk.
 func (d *Disk) ballast() string { return filepath.Join(d.Dir, "ballast") }
 
-// Fill takes all the room that is left.
+// Fill takes all the free space.
 func (d *Disk) Fill() {
 	d.t.Helper()
 	f, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -60,7 +60,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Free gives back what Fill took.
+// Free gives the space back that Fill took.
 func (d *Disk) Free() {
 	d.t.Helper()
 	if err := os.Remove(d.ballast()); err != nil {
@@ -68,8 +68,8 @@ func (d *Disk) Free() {
 	}
 }
 
-// CreateDatabaseOn makes a database whose tables lie on a disk, and returns its address. The
-// write-ahead log stays where the server is.
+// CreateDatabaseOn makes a database whose tables are on a disk, and returns its address. The
+// write-ahead log stays in the server's folder.
 func (p *Postgres) CreateDatabaseOn(d *Disk) (address string) {
 	p.t.Helper()
 	if err := p.own(d.Dir); err != nil {
@@ -91,8 +91,8 @@ func (p *Postgres) CreateDatabaseOn(d *Disk) (address string) {
 	return p.URL("small")
 }
 
-// Running reports whether the server's first process runs. It ends by itself if there is no room
-// for the write-ahead log.
+// Running reports whether the server's first process runs. The process ends if there is no space for
+// the write-ahead log.
 func (p *Postgres) Running() bool {
 	select {
 	case <-p.ended:

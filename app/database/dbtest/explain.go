@@ -52,8 +52,8 @@ type Explained struct {
 	// Unbounded holds, on SQLite, the steps of the plan that read a whole table or index, or that
 	// sort.
 	Unbounded []string
-	// Whole holds, on SQLite, the steps of Unbounded that read a whole table, either directly or in
-	// the order of an index that isn't the order of its query.
+	// Whole holds, on SQLite, the steps of Unbounded that read a whole table, either directly or
+	// along an index whose order isn't that of its query.
 	Whole []string
 }
 

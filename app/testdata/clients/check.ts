@@ -1,5 +1,7 @@
 // Uses the TypeScript client against a running server. PULSECAST_BASE_URL names it.
 import { strict as assert } from "node:assert";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Client, PulsecastError, type BatchResult, type PredictionRequest } from "./pulsecast.ts";
 
 const baseUrl = process.env["PULSECAST_BASE_URL"] ?? "";
@@ -44,6 +46,16 @@ const updates = client.updates({ load: async () => kept.at(-1), save: async (cur
 for await (const update of updates) assert.fail(update.type);
 assert(kept.length === 1 && updates.changed && updates.now && updates.now.assignments > 0);
 for await (const update of client.updates({ load: async () => kept[0], save: async () => undefined })) assert(update.id);
+
+// A redirect isn't followed, and the error names the address to use.
+const moved = createServer((_, answer) => answer.writeHead(308, { Location: "https://elsewhere.example/" }).end());
+await new Promise<void>((listening) => moved.listen(0, "127.0.0.1", listening));
+const old = `http://127.0.0.1:${(moved.address() as AddressInfo).port}`;
+const redirected = await refused(() => new Client({ baseUrl: old, apiKey: made.apiKey }).get("/api/stats"));
+assert.equal(redirected.status, 308);
+assert.equal(redirected.code, "redirect");
+assert.equal(redirected.detail, `${old} redirects to https://elsewhere.example/: use that as baseUrl.`);
+moved.close();
 
 console.log("checked");
 

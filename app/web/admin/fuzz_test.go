@@ -13,7 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// FuzzQuery: the parameters of an admin page are refused, or plain text that a link holds.
+// FuzzQuery checks that the parameters of an admin page are either refused, or are plain text that a
+// link of the page keeps unchanged.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{"", "q=rain&cursor=x", "q=%00", "q=%ff", "note=a%0D%0Ab", "q=" + strings.Repeat("x", 1300), "q=a&q=b", "&&=;"} {
 		f.Add(seed)
@@ -39,8 +40,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzCSV: a row that is exported reads as it was, but for the apostrophe before what a spreadsheet
-// would run.
+// FuzzCSV checks that an exported row is read back unchanged, except for the apostrophe before a cell
+// that a spreadsheet would run as a formula.
 func FuzzCSV(f *testing.F) {
 	for _, seed := range [][2]string{{"=1+1", "a"}, {"@x", `"`}, {"a\nb", ","}, {"", "\t"}, {"\r", "'"}} {
 		f.Add(seed[0], seed[1])

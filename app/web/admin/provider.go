@@ -72,5 +72,5 @@ func (d *Site) fromProvider(c *fiber.Ctx) error {
 // flowOver returns the refusal of a return that belongs to no flow of this browser.
 func flowOver() error {
 	return problem.New(problem.CodeSignInOver,
-		"You are not signed in. This sign-in was started in another browser, was used already, or took more than ten minutes. Start again.")
+		"You were not signed in. This sign-in was started in another browser, was used already, or took more than ten minutes. Start again.")
 }
