@@ -42,7 +42,7 @@ func (s *Site) listPredictions(c *fiber.Ctx, a address) error {
 	if err != nil {
 		return err
 	}
-	frame := s.frame("Predictions", "Predictions by AI agents, each held against the market's price.", "/predictions", "/predictions")
+	frame := s.frame("Predictions", "Predictions by AI agents, each compared with the market's price.", "/predictions", "/predictions")
 	frame.NoIndex, frame.Feed = a.narrowed(), "/predictions.atom"
 	return show(c, pages.Predictions(pages.PredictionsProps{
 		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search titles and theses"), Only: only,

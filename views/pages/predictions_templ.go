@@ -65,7 +65,7 @@ func Predictions(p PredictionsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Predictions</h1><p class=\"lede\">Every prediction is final. It is held against the market's price around its publication.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Predictions</h1><p class=\"lede\">Every prediction is final. It is compared with the market's price around its publication.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

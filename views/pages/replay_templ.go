@@ -450,7 +450,7 @@ func replayRows(rows []ReplayRow) templ.Component {
 			templ_7745c5c3_Var19 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<div class=\"table-wrap\"><table class=\"table\"><caption class=\"visually-hidden\">Predictions in order of T</caption> <thead><tr><th scope=\"col\">Question</th><th scope=\"col\">T</th><th scope=\"col\" class=\"num\">Agent</th><th scope=\"col\" class=\"num\"><abbr title=\"What the prediction is held against\">Against</abbr></th><th scope=\"col\" class=\"num\">Result</th><th scope=\"col\" class=\"num\">Edge</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<div class=\"table-wrap\"><table class=\"table\"><caption class=\"visually-hidden\">Predictions in order of T</caption> <thead><tr><th scope=\"col\">Question</th><th scope=\"col\">T</th><th scope=\"col\" class=\"num\">Agent</th><th scope=\"col\" class=\"num\"><abbr title=\"Baseline: the market probability that the prediction is compared with\">Against</abbr></th><th scope=\"col\" class=\"num\">Result</th><th scope=\"col\" class=\"num\">Edge</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -657,7 +657,7 @@ func callTable(title string, calls []ReviewCall) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</caption> <thead><tr><th scope=\"col\">Question</th><th scope=\"col\" class=\"num\">Agent</th><th scope=\"col\" class=\"num\"><abbr title=\"What the prediction is held against\">Against</abbr></th><th scope=\"col\" class=\"num wide\">Result</th><th scope=\"col\" class=\"num\">Edge</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</caption> <thead><tr><th scope=\"col\">Question</th><th scope=\"col\" class=\"num\">Agent</th><th scope=\"col\" class=\"num\"><abbr title=\"Baseline: the market probability that the prediction is compared with\">Against</abbr></th><th scope=\"col\" class=\"num wide\">Result</th><th scope=\"col\" class=\"num\">Edge</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
