@@ -63,6 +63,8 @@ type Options struct {
 	Queries bun.QueryHook
 	// DatabasePatience is how long a start waits for Postgres. Zero means 30 s.
 	DatabasePatience time.Duration
+	// Waiting, if not nil, is called once when a start begins to wait for Postgres.
+	Waiting func()
 	// RedisPatience bounds one answer of Redis for the rate limits. Zero means 40 ms.
 	RedisPatience time.Duration
 	// CachePrefix separates the keys of several services in one Redis.
@@ -215,6 +217,9 @@ func (a *App) openDatabase(ctx context.Context) (*database.DB, error) {
 			return nil, fmt.Errorf("DATABASE_URL: the database could not be used for %s: %w", patience, err)
 		case !waiting:
 			a.Log.Warn("waiting for the database of DATABASE_URL", "at_most", patience, "error", err)
+			if a.opts.Waiting != nil {
+				a.opts.Waiting()
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -2,6 +2,9 @@ package app_test
 
 import (
 	"bytes"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,4 +139,54 @@ func TestStartWithoutPostgres(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnswersWhileItStarts checks that a service that waits for its database answers 503 at its own
+// address, and serves there once the database answers.
+func TestAnswersWhileItStarts(t *testing.T) {
+	t.Parallel()
+	server := dbtest.StartPostgres(t)
+	server.Stop(dbtest.Fast)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := ln.Addr().String()
+	ln.Close()
+	cmd := command(t, []string{"DATABASE_URL=" + server.URL("postgres"), "ADDR=" + address, "ARCHIVE_URL=off"}, "serve")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	refused := untilStatus(t, "http://"+address+"/api/leaderboard", http.StatusServiceUnavailable)
+	if refused.header.Get("Retry-After") != "1" || !strings.Contains(refused.body, `"code":"unavailable"`) || !strings.Contains(refused.body, "waits for its database") {
+		t.Errorf("got %v %s", refused.header, refused.body)
+	}
+	server.Start()
+	untilStatus(t, "http://"+address+"/api/leaderboard", http.StatusOK)
+}
+
+type startAnswer struct {
+	header http.Header
+	body   string
+}
+
+// untilStatus requests an address until the answer has a status.
+func untilStatus(t *testing.T, address string, status int) startAnswer {
+	t.Helper()
+	got := "no answer"
+	for deadline := time.Now().Add(startWait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		response, err := http.Get(address)
+		if err != nil {
+			continue
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err == nil && response.StatusCode == status {
+			return startAnswer{response.Header, string(body)}
+		}
+		got = response.Status
+	}
+	t.Fatalf("%s: got %s, want %d", address, got, status)
+	return startAnswer{}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
 type serveCommand struct {
@@ -37,9 +38,11 @@ func (s *serveCommand) Run(ctx context.Context) (err error) {
 	if cfg.BaseURL == "" {
 		cfg.Addr = ln.Addr().String() // the system has chosen a port for 0
 	}
-	a, err := app.New(ctx, cfg, app.Options{Worker: !s.NoWorker, Log: os.Stderr})
-	if err != nil {
-		return err
+	ready := func() error { return nil }
+	waiting := func() { ready = httpserver.AnswerStarting(ln.(*net.TCPListener), &cfg) }
+	a, err := app.New(ctx, cfg, app.Options{Worker: !s.NoWorker, Log: os.Stderr, Waiting: waiting})
+	if failed := ready(); err != nil || failed != nil {
+		return errors.Join(err, failed)
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	if s.Demo {
