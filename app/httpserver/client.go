@@ -50,14 +50,12 @@ func (s *Server) clientBehind(peer netip.Addr, headers [][]byte) netip.Addr {
 	return client
 }
 
-// parseHop reads "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80".
+// parseHop reads "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80". It drops a zone:
+// limits are per address.
 func parseHop(text []byte) (netip.Addr, bool) {
-	if addr, err := netip.ParseAddr(string(text)); err == nil {
-		return addr.Unmap(), true
-	}
 	if port, err := netip.ParseAddrPort(string(text)); err == nil {
-		return port.Addr().Unmap(), true
+		return port.Addr().Unmap().WithZone(""), true
 	}
 	addr, err := netip.ParseAddr(string(bytes.Trim(text, "[]")))
-	return addr.Unmap(), err == nil
+	return addr.Unmap().WithZone(""), err == nil
 }

@@ -88,7 +88,7 @@ func FuzzAccept(f *testing.F) {
 // FuzzForwardedFor checks that the server finds an address for every X-Forwarded-For header of a trusted
 // proxy.
 func FuzzForwardedFor(f *testing.F) {
-	for _, seed := range []string{"203.0.113.1", "203.0.113.1, 10.0.0.1", "[2001:db8::1]:80", "unknown", ",,", "::ffff:1.2.3.4%eth0", "\x00", "10.0.0.1:99999"} {
+	for _, seed := range []string{"203.0.113.1", "203.0.113.1, 10.0.0.1", "[2001:db8::1]:80", "unknown", ",,", "::ffff:1.2.3.4%eth0", "::%0", "\x00", "10.0.0.1:99999"} {
 		f.Add([]byte(seed), []byte(seed))
 	}
 	cfg := config.Default()

@@ -11,6 +11,7 @@ func FuzzVerdict(f *testing.F) {
 	f.Add(0.9999992, 0.0000008, false, "resolved")
 	f.Add(0.5, 0.5, false, "")
 	f.Add(math.NaN(), math.Inf(1), true, "proposed")
+	f.Add(math.NaN(), math.Inf(1), true, "resolved")
 	f.Add(-1.0, 2.0, true, "resolved")
 	f.Fuzz(func(t *testing.T, yes, no float64, scalar bool, resolution string) {
 		m := &Market{Outcomes: []string{"Yes", "No"}, Prices: []float64{yes, no}, Closed: true, Scalar: scalar, Resolution: resolution}

@@ -100,7 +100,8 @@ func (m *Market) OfReference(outcome int, confidence float64) (p float64, ok boo
 // 0.
 func (m *Market) settledPrices() ([]float64, bool) {
 	known := len(m.Prices) > 0 && len(m.Prices) == len(m.Outcomes) &&
-		slices.ContainsFunc(m.Prices, func(p float64) bool { return p > 0 })
+		slices.ContainsFunc(m.Prices, func(p float64) bool { return p > 0 }) &&
+		!slices.ContainsFunc(m.Prices, func(p float64) bool { return math.IsNaN(p) || math.IsInf(p, 0) })
 	return m.Prices, known
 }
 

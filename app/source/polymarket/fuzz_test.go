@@ -48,8 +48,9 @@ func FuzzTitle(f *testing.F) {
 	f.Add("", "", "")
 	f.Add("x ___ y ___", "___", "___")
 	f.Add("…?", "By...?", "December 31")
+	f.Add("\xd1", "", "\x80") // valid only together
 	f.Fuzz(func(t *testing.T, question, event, label string) {
-		if !utf8.ValidString(question + event + label) {
+		if !utf8.ValidString(question) || !utf8.ValidString(event) || !utf8.ValidString(label) {
 			return
 		}
 		if got := title(question, event, label); !utf8.ValidString(got) || len(got) > len(question)+len(event)+len(label)+100 {
