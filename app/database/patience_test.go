@@ -125,6 +125,7 @@ func untilWaiting(t *testing.T, db *database.DB, n int, since time.Duration) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		var waiting int
 		err := db.NewRaw(`SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'settings'::regclass
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 			AND waitstart < clock_timestamp() - ? * interval '1 microsecond'`, since.Microseconds()).Scan(t.Context(), &waiting)
 		if err != nil {
 			t.Fatal(err)

@@ -265,7 +265,7 @@ func TestLists(t *testing.T) {
 		user := fmt.Sprint(s.get(t, "/users/me/")["id"])
 		s.send(t, "POST", base+"/questions/forecast/", `[{"question":1001,"probability_yes":0.5}]`)
 		s.send(t, "POST", base+"/comments/create/", `{"on_post":1001,"text":"Why."}`)
-		day := time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
+		day := time.Now().UTC().Add(72 * time.Hour).Format(time.DateOnly) // after 1001 and before m3
 		for path, want := range map[string]string{
 			"": "m1 m2 1001 m3", "?statuses=open&order_by=published_time": "m3 1001 m2 m1", "?order_by=-scheduled_close_time": "m3 1001 m2 m1",
 			"?statuses=closed": "over", "?statuses=resolved": "", "?statuses=open&statuses=closed": "m1 m2 1001 over m3", "?statuses=upcoming": "",
