@@ -198,10 +198,14 @@ func (c *cluster) start(t testing.TB) {
 // waiting then stays in memory, so a crash is certain to lose it.
 func (c *cluster) stopWriters(t testing.TB, db *database.DB) {
 	t.Helper()
-	err := db.NewRaw("SELECT pid FROM pg_stat_activity WHERE backend_type IN ('walwriter', 'background writer', 'checkpointer')").
-		Scan(context.Background(), &c.writers)
-	if err != nil || len(c.writers) != 3 {
-		t.Fatalf("writers %v: %v", c.writers, err)
+	// They may start a moment after the server is ready.
+	for deadline := time.Now().Add(30 * time.Second); len(c.writers) != 3; time.Sleep(10 * time.Millisecond) {
+		c.writers = nil
+		err := db.NewRaw("SELECT pid FROM pg_stat_activity WHERE backend_type IN ('walwriter', 'background writer', 'checkpointer')").
+			Scan(context.Background(), &c.writers)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("writers %v: %v", c.writers, err)
+		}
 	}
 	for _, pid := range c.writers {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
