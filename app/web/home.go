@@ -25,7 +25,7 @@ const (
 	homeMarkets       = 6
 	homeNews          = 6
 	homeModels        = 6
-	homePick          = 100                   // predictions read, of which a few are shown
+	homePick          = 100                  // predictions read, of which a few are shown
 	homeRecords       = leaderboard.MaxLimit // agents whose open predictions are read
 	homeEach          = 5                    // newest predictions read of each such agent
 )
