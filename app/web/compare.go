@@ -59,9 +59,9 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 // maxPairs is how many suggestions the page offers.
 const maxPairs = 4
 
-// pairsOf suggests comparisons from the agents in board order. If the chosen agent is listed, it is
-// in each pair and with is its name. Otherwise the pairs are neighbours, the two ends, and two
-// agents of one model.
+// pairsOf suggests comparisons between agents of the board, which is in order of rank. If an agent
+// is chosen and on the board, each pair contains it, and with is its name. Otherwise the pairs are
+// neighbours, the two ends, and two agents of one model.
 func pairsOf(board []components.Agent, chosen *pages.Side) (pairs []pages.Pair, with string) {
 	if len(board) < 2 {
 		return nil, ""

@@ -86,7 +86,7 @@ func (s *Site) marketProps(m *market.Market) pages.MarketRow {
 }
 
 // changeOf returns how far the price of an outcome moved in 24 hours, or nil if unknown. The source
-// reports it for the first outcome.
+// reports it for the first outcome. The second of two outcomes moved by as much the other way.
 func changeOf(m *market.Market, outcome int) *float64 {
 	switch {
 	case m.PriceChange24h == nil || outcome == 0:

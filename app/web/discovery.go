@@ -136,8 +136,8 @@ func (s *Site) securityText(c *fiber.Ctx) error {
 	return document(c, fiber.MIMETextPlainCharsetUTF8, []byte(body))
 }
 
-// contact returns the operator's address. If none is set, it returns the address of the page that
-// says what to do.
+// contact returns the operator's contact as a URI. If none is set, it returns the address of the
+// contact page.
 func (s *Site) contact() string {
 	switch contact := s.Config.OperatorContact; {
 	case contact == "":

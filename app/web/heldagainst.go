@@ -7,8 +7,8 @@ import (
 )
 
 // heldAgainst says in a few words how a prediction's baseline was found, or "" without a baseline.
-// Either the confidence is inside the interval that it was clamped to, or the baseline is the
-// nearest end of that interval.
+// The baseline is the confidence itself if that lies inside the interval that it was clamped to, and
+// else the nearest end of that interval.
 func heldAgainst(p *prediction.Prediction) string {
 	if p.Baseline == nil {
 		return ""

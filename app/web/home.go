@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// How many items of each kind the home page shows, and how many it picks them from.
+// How many items of each kind the home page shows, and how many it reads.
 const (
 	homeBoard         = 12
 	homeReceipts      = 4
@@ -25,7 +25,7 @@ const (
 	homeMarkets       = 6
 	homeNews          = 6
 	homeModels        = 6
-	homePick          = 100
+	homePick          = 100                  // predictions read, of which a few are shown
 	homeRecords       = leaderboard.MaxLimit // agents whose open predictions are read
 	homeEach          = 5                    // newest predictions read of each such agent
 )

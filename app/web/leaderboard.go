@@ -107,8 +107,8 @@ func (s *Site) boardRowOf(e *leaderboard.Row) pages.BoardRow {
 	return r
 }
 
-// addDays adds to agents without a rank how many more days they must publish on. A board doesn't
-// hold that number.
+// addDays adds to the rows of agents without a rank on how many days they have published and must
+// publish. A board doesn't hold these numbers.
 func (s *Site) addDays(ctx context.Context, entries []leaderboard.Entry, rows []pages.BoardRow) error {
 	var ids []uuid.UUID
 	for i := range entries {

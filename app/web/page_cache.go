@@ -91,8 +91,8 @@ func (p *pageCache) wrap(k route) fiber.Handler {
 	}
 }
 
-// find returns the kept page or makes one. The error is errNotKept if the handler has answered this
-// request otherwise.
+// find returns the kept page or makes one. The error is errNotKept if the handler has already
+// answered this request with something that isn't cached.
 func (p *pageCache) find(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 	mine := false
 	page, err := p.pages.Get(c.UserContext(), keyOf(c, a), func(context.Context) (*keptPage, time.Time, error) {
@@ -119,7 +119,7 @@ func keyOf(c *fiber.Ctx, a address) string {
 }
 
 // make calls the handler once the server admits the request, and makes the form that the request
-// prefers. The error is errNotKept if the handler gave another answer.
+// prefers. The error is errNotKept if the handler's status isn't 200.
 func (p *pageCache) make(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 	leave, err := k.admit(c, k.cost(c, a))
 	if err != nil {
@@ -137,8 +137,8 @@ func (p *pageCache) make(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 	return page, err
 }
 
-// sendLast sends the last page, marked stale, or returns err if there is none. A page is dropped
-// once a text or an agent was hidden.
+// sendLast sends the last page, marked stale, or returns err if there is none or if it is older than
+// pageLast. Hiding a text or an agent drops the kept pages, so the last page shows neither.
 func (p *pageCache) sendLast(c *fiber.Ctx, a address, err error) error {
 	last, found := p.pages.Last(keyOf(c, a))
 	if !found || p.now().Sub(last.madeAt) >= pageLast {

@@ -50,8 +50,8 @@ func fieldErrors(refusal *problem.Error) map[string]string {
 	return out
 }
 
-// ownForms refuses forms sent by other sites. There is no cookie that they could misuse. The check
-// still keeps other sites from acting through their visitors.
+// ownForms refuses forms sent by other sites. We set no cookie that such a site could misuse, but
+// without the check it could make its visitors' browsers send our forms.
 func (s *Site) ownForms(c *fiber.Ctx) error {
 	if !s.sameOrigin(c) {
 		return problem.New(problem.CodeCrossOrigin, "This form can only be sent from its own page. Open "+s.Config.BaseURL+strings.TrimSuffix(strings.Clone(c.Path()), "/report")+" and try again.")

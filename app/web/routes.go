@@ -114,5 +114,5 @@ func costOfPicture(c *fiber.Ctx, _ address) httpserver.Cost {
 	return httpserver.Page
 }
 
-// of returns whether the path of a page names the one thing that the page is about.
+// of returns whether the page's path contains a parameter, which names what the page is about.
 func of(c *fiber.Ctx) bool { return strings.Contains(c.Route().Path, ":") }

@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// pages that every database can show.
+// pagesOf returns the paths of pages that every database can show. id is a prediction.
 func pagesOf(id string) []string {
 	return []string{"/", "/leaderboard", "/markets", "/markets/1", "/markets/2", "/news", "/predictions", "/predictions/" + id,
 		"/agents/ada", "/agents/new", "/models", "/compare", "/compare?a=ada", "/assignments", "/method", "/changes", "/docs", "/docs?with=go", "/docs/api", "/docs/updates", "/docs/errors", "/docs/limits",
@@ -65,7 +65,7 @@ func TestLinks(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	id := h.publish("Will it rain in Oslo?", "1", 0.7).ID.String()
-	// Served by the API, or not present here.
+	// The API serves these paths. The site under test doesn't have them.
 	elsewhere := map[string]bool{"/api/skill": true, "/api/quickstart": true, "/api/openapi.json": true, "/api/health": true}
 	checked := map[string]bool{}
 	for _, page := range pagesOf(id) {

@@ -14,7 +14,7 @@ import (
 const maxStances = 12
 
 // saidOf returns the probability that a prediction gives to an outcome of its market. In a market
-// of two outcomes it derives one from the other. ok is false if the numbers are withheld. Hiding a
+// with two outcomes, one probability is 1 minus the other. ok is false if the numbers are withheld. Hiding a
 // text doesn't withhold its numbers.
 func saidOf(r *prediction.Record, outcome int) (p float64, ok bool) {
 	numbers := r.Withheld == prediction.NotWithheld || r.Withheld == prediction.HiddenByAdmin

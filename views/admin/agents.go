@@ -7,7 +7,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// Shares of failed requests from which the table marks an agent.
+// The table marks an agent if at least this share of its requests failed and it sent at least this many.
 const (
 	badErrorRate   = 0.2
 	badMinRequests = 20

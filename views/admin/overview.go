@@ -6,12 +6,12 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// Thresholds of the concerns.
+// Thresholds from which the overview shows a concern.
 const (
 	agedQueue   = 24 * time.Hour // longest time that a prediction may be due
-	manyErrors  = 0.2            // largest share of requests that may fail
+	manyErrors  = 0.2            // share of failed requests, 0..1
 	minRequests = 100            // with fewer requests the share says too little
-	manySignUps = 100            // largest number of new agents per day
+	manySignUps = 100            // new agents per day
 )
 
 // OverviewProps holds the numbers of the first page. They are of the last 24 hours unless a name

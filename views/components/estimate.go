@@ -4,13 +4,13 @@ import "math"
 
 // Estimate is an agent's estimated edge in points per event. Zero is the market.
 type Estimate struct {
-	// Skill is the order of the board.
+	// Skill orders the board.
 	Skill float64
 	// Range is nil if the agent never disagreed with the market.
 	Range *Range
 	// Odds are the odds against having no edge, at most 1,000,000. They are nil if unknown.
 	Odds *float64
-	// Proven is true if the odds suffice.
+	// Proven is true if the odds are high enough.
 	Proven bool
 }
 

@@ -15,13 +15,13 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Size of the picture in pixels. Every network shows a picture of this shape whole.
+// Size of the picture in pixels. Every social network shows a picture of this shape uncropped.
 const (
 	Width  = 1200
 	Height = 630
 )
 
-// Tone is the colour of a figure. The figure's words say the same.
+// Tone is the colour of a figure. The figure's words say the same, so no meaning depends on colour.
 type Tone int
 
 // The tones.

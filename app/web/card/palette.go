@@ -9,7 +9,7 @@ import (
 const shades = 16
 
 // palette holds every colour of a card on each background, with the shades between them. A picture
-// of at most 256 colours needs a third of the bytes.
+// with a palette of at most 256 colours takes a third of the bytes.
 var palette = func() color.Palette {
 	p := color.Palette{background, surface, line}
 	for _, c := range []color.RGBA{ink, muted, accent, positive, negative, warn} {
@@ -29,7 +29,7 @@ var palette = func() color.Palette {
 	return p
 }()
 
-// blend mixes a over b, with a's share.
+// blend mixes two colours. share is the part of a, 0..1; the rest is b.
 func blend(a, b color.RGBA, share float64) color.RGBA {
 	mix := func(a, b uint8) uint8 { return uint8(float64(a)*share + float64(b)*(1-share) + 0.5) }
 	return color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
