@@ -31,7 +31,8 @@ var updatePages = flag.Bool("update", false, "write the golden files of the page
 // goldenAt is the time at which the pages are shown. The demo's dates count from it.
 var goldenAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// goldenBlocks are the main blocks of the pages. testdata/pages/NAME.html holds each block.
+// goldenBlocks are the main blocks of the pages. The block with a name is in
+// testdata/pages/NAME.html.
 var goldenBlocks = []struct{ name, path, block string }{
 	{"header", "/", "body > header"},
 	{"home", "/", "main"},
@@ -57,7 +58,7 @@ var goldenBlocks = []struct{ name, path, block string }{
 	{"footer", "/", "body > footer"},
 }
 
-// settled is a list of predictions. The golden file is of the first prediction in the list.
+// settled is the path of a list of predictions. The golden file shows the page of the first one.
 const settled = "/predictions?agent=harbor-pilot&status=resolved&sort=edge"
 
 // TestGoldenPages checks that the main blocks of the pages equal those in testdata/pages. With

@@ -20,7 +20,7 @@ import (
 // startWait is a deadline that only a hang exceeds.
 const startWait = 20 * time.Second
 
-// said is a log that a test reads while it is written.
+// said is a log that a test can read while the service writes to it.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -115,8 +115,8 @@ func TestStartBeforePostgres(t *testing.T) {
 	}
 }
 
-// TestStartWithoutPostgres checks that a start that waits in vain fails with a line that names the
-// setting and contains no password. A start that can't succeed by waiting must fail at once.
+// TestStartWithoutPostgres checks that a start fails if Postgres stays away, with a line that names
+// the setting and contains no password. If waiting can't help, the start must fail at once.
 func TestStartWithoutPostgres(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartPostgres(t)

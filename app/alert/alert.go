@@ -66,8 +66,8 @@ func (w *Watcher) Tick(ctx context.Context) error {
 	return errors.Join(append(errs, w.tell(ctx, rows))...)
 }
 
-// move is the state machine of the package comment without deliveries. keep is false if there is no
-// alert after the tick.
+// move returns the next state of an alert by the table of the package comment, leaving out
+// deliveries. keep is false if there is no alert after the tick.
 func (w *Watcher) move(row alertRow, known bool, r reading, now time.Time) (next alertRow, keep bool) {
 	if !r.holds {
 		w.held[r.name] = 0
@@ -90,8 +90,8 @@ func (w *Watcher) move(row alertRow, known bool, r reading, now time.Time) (next
 	return row, true
 }
 
-// tell delivers the messages that are not delivered yet. It stops at the first failure until the
-// next tick, because all messages go to the same address.
+// tell delivers the messages that are not delivered yet. After a failure it leaves the other
+// messages to the next tick, because all go to the same address.
 func (w *Watcher) tell(ctx context.Context, rows map[string]alertRow) error {
 	for _, row := range inOrder(rows) {
 		if row.Told {

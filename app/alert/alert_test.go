@@ -150,7 +150,7 @@ func TestWebhookInTrouble(t *testing.T) {
 		p.answers = []int{500, 429} // the third attempt of one tick succeeds
 		p.tick("disk firing")
 		p.disk = room
-		for _, status := range []int{404, 302} { // no attempt follows at once because it would not help
+		for _, status := range []int{404, 302} { // not repeated at once, because that would not help
 			p.answers, p.posts, p.now = []int{status}, 0, p.now.Add(alert.Interval)
 			err := p.watcher.Tick(t.Context())
 			if err == nil || p.posts != 1 || strings.Contains(err.Error(), "s3cret") {
@@ -207,7 +207,7 @@ func TestBursts(t *testing.T) {
 		signUp(1, false)
 		p.tick("errors firing", "sign_ups firing")
 		p.now = p.now.Add(5 * time.Minute)
-		fail(10) // fewer, but not few enough
+		fail(10) // fewer than before, but too many to end the alert
 		p.tick()
 		p.now = p.now.Add(7 * time.Minute)
 		p.tick("errors resolved", "sign_ups resolved")

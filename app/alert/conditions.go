@@ -23,7 +23,7 @@ const (
 	signUpsWithin   = 10 * time.Minute
 	manySignUps     = 30
 	fewSignUps      = 10
-	stalePatience   = 1 // in ticks; after a restart the first reading is still running
+	stalePatience   = 1 // in ticks; after a restart a feed is stale until its first reading ends
 	nothingWaitsFor = "nothing waits"
 )
 

@@ -33,14 +33,15 @@ func newWebhook(address string, pause time.Duration) *webhook {
 	}
 	return &webhook{address: address, pause: pause, client: &http.Client{
 		Timeout: attemptTimeout,
-		// A client follows a redirect of a POST with a GET. Reporting the wrong address is better.
+		// By default, a client follows a redirect of a POST with a GET, which loses the message. So
+		// a redirect counts as a failure.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
 // post delivers a message in up to three attempts. It repeats only failures that may pass. When the
-// process stops, a started attempt is not cut off, because it could be delivered without being
-// recorded.
+// process stops, an attempt that has begun is not cut off. Otherwise its message could be delivered
+// without being recorded.
 func (w *webhook) post(ctx context.Context, m message) error {
 	body, err := json.Marshal(m)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 // lockPatience is how long a statement of the service waits for a lock on Postgres, such as one
 // that an ALTER TABLE holds. It is half a second, because a publication may first wait for the
 // previous batch and must be answered within about a second. It is long enough for the locks of the
-// service itself: settlement holds those of a chunk for a few hundred milliseconds.
+// service itself: settlement holds the locks of one chunk for a few hundred milliseconds.
 const lockPatience = 500 * time.Millisecond
 
 type patientKey struct{}
 
 // Patient returns a context whose statements wait for locks until the context ends. It is for jobs,
-// because no caller waits for them. Before Start, as in commands and migrations, all statements wait
-// like that.
+// because no caller waits for them. Until DB.Start, as in commands and migrations, every context is
+// patient.
 func Patient(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
 
 // boundedConn is a connection to Postgres that bounds how long the statements of requests wait for
@@ -40,7 +40,8 @@ type boundedConn struct {
 	bound   state // of a direct connection
 }
 
-// pgxConn is an alias so that no field hides the method Conn.
+// pgxConn is an alias, because an embedded stdlib.Conn would be a field Conn that hides its method
+// Conn.
 type pgxConn = stdlib.Conn
 
 // state says whether a connection has the bound.
@@ -63,7 +64,7 @@ const resetLockTimeout = "RESET lock_timeout"
 // sql.Conn.Raw calls.
 func Pgx(conn any) *pgx.Conn { return conn.(*boundedConn).Conn() }
 
-// impatient reports whether the statements of a context may wait for locks only for lockPatience.
+// impatient reports whether the statements of a context wait for a lock at most for lockPatience.
 func (c *boundedConn) impatient(ctx context.Context) bool {
 	return c.breaker.serving.Load() && ctx.Value(patientKey{}) == nil
 }
@@ -77,7 +78,7 @@ func (c *boundedConn) pooledAlone(ctx context.Context) bool {
 // idle reports whether the connection is in no transaction.
 func (c *boundedConn) idle() bool { return c.Conn().PgConn().TxStatus() == 'I' }
 
-// prepare sets the bound of a direct connection, if it isn't what the context wants.
+// prepare sets or resets the bound of a direct connection, if the context needs the other state.
 func (c *boundedConn) prepare(ctx context.Context) error {
 	want, statement := unset, resetLockTimeout
 	if c.impatient(ctx) {

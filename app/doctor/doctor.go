@@ -121,7 +121,7 @@ func (d *doctor) identity(ctx context.Context) {
 		d.say(fine, "identity", "local registry, registration is %s", d.cfg.Registration)
 		return
 	}
-	folder, err := os.MkdirTemp("", "pulsecast-doctor") // the service stores its state in a temporary folder
+	folder, err := os.MkdirTemp("", "pulsecast-doctor") // for a scratch database, which the identity check needs
 	if err != nil {
 		d.say(fail, "identity", "not checked: %v", err)
 		return

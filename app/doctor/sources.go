@@ -107,8 +107,8 @@ func sourceAdvice(word string, c upstreamCheck) string {
 	return "the answer has an unknown format: check " + c.setting + ", or look for a newer version of this program"
 }
 
-// maxSkew is how far the clock may be off without a warning. To the second, it decides whether a
-// price counts as before or after a publication.
+// maxSkew is how far the clock may be off without a warning. Seconds matter, because the clock
+// decides whether a price counts as before or after a publication.
 const maxSkew = 5 * time.Second
 
 // clock is an HTTP transport that compares this machine's clock with the Date of the answers.

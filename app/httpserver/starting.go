@@ -13,8 +13,8 @@ import (
 )
 
 // AnswerStarting answers every request on ln with 503 unavailable while the service can't start
-// because it waits for its database. stop ends that and leaves ln open. Without AnswerStarting,
-// callers would wait in the queue of ln without an answer.
+// because it waits for its database. stop ends these answers and leaves ln open. Without
+// AnswerStarting, callers would wait in the queue of ln without an answer.
 func AnswerStarting(ln *net.TCPListener, cfg *config.Config) (stop func() error) {
 	p := problem.Unavailable("The service is starting and waits for its database. Send the same request again.", time.Second)
 	body, err := json.Marshal(problemBody{
@@ -50,7 +50,7 @@ func AnswerStarting(ln *net.TCPListener, cfg *config.Config) (stop func() error)
 	}
 }
 
-// lent is a listener whose Close only ends a waiting Accept.
+// lent is a listener whose Close ends a waiting Accept and leaves the listener open.
 type lent struct{ *net.TCPListener }
 
 // Close implements net.Listener.

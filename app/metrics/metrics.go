@@ -25,7 +25,8 @@ type Options struct {
 	DB      *database.DB
 	Now     func() time.Time
 	Monitor *monitor.Monitor
-	// Usage returns how much usage of agents is not written yet.
+	// Usage returns how many agents have usage counts, and how many errors there are, that this
+	// node hasn't written yet.
 	Usage func() (agents, errors int)
 	// Replica returns the state of the database's replica. Replica and its result may be nil if
 	// there is none.

@@ -24,9 +24,9 @@ const readerKey = "reader_key"
 const maxReaderReports = 10
 
 // FileByReader stores a report by a reader of the site. Readers have no key. A keyed hash of the
-// address tells them apart, and the address isn't stored. While they are open, one report per
-// reader and prediction is kept, and ten per prediction. Further reports are accepted and dropped.
-// Refusals: 404 not_found, 409 text_hidden, 422 invalid_request.
+// address tells them apart, and the address isn't stored. A prediction has at most one open report
+// of each reader, and at most ten in all. Further reports are accepted and dropped. Refusals: 404
+// not_found, 409 text_hidden, 422 invalid_request.
 func (s *Service) FileByReader(ctx context.Context, r Report, address string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return s.fileByReader(ctx, tx, r, address) })
 }

@@ -50,7 +50,8 @@ func (s *Service) SetTexts(ctx context.Context, act Act, handle string, to agent
 }
 
 // hideArchivedOf asks the archive to erase an agent's hidden texts from the sealed days, or withdraws
-// that request. Erased texts don't come back: texts that are shown again are only in later days.
+// that request. An erasure can't be undone: if the texts are shown again, only days sealed later hold
+// them.
 func (s *Service) hideArchivedOf(ctx context.Context, tx bun.Tx, id uuid.UUID, to agent.Visibility) error {
 	for _, r := range []struct {
 		table  string
@@ -94,7 +95,7 @@ func (s *Service) setHidden(ctx context.Context, act Act, id uuid.UUID, hidden b
 }
 
 // setArchived asks the archive to erase a hidden text from the sealed days, or withdraws that
-// request. An erasure can't be undone: if the text is shown again, only later days hold it.
+// request. An erasure can't be undone: if the text is shown again, only days sealed later hold it.
 func (s *Service) setArchived(ctx context.Context, tx bun.Tx, table string, id uuid.UUID, hidden bool) error {
 	if !hidden {
 		return archive.WithdrawHidden(ctx, tx, table, id.String())

@@ -12,8 +12,8 @@ import (
 )
 
 // TestHiddenTextsLeaveTheArchive checks that hiding a prediction asks the archive to erase its
-// text, and that showing it again withdraws the request. A prediction that was never hidden is not
-// in either.
+// text, and that showing it again withdraws the request. No request names the prediction that was
+// never hidden.
 func TestHiddenTextsLeaveTheArchive(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

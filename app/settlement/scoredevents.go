@@ -20,7 +20,9 @@ type scoredEvent struct {
 	Agents   int64  `bun:",type:bigint"`
 }
 
-// eventSlot is a part of the number of events with such an agent.
+// eventSlot holds a part of the number of events that have such an agent. The sum of all slots is
+// that number. Settlements that run at the same time change different slots, so that they don't
+// wait for each other.
 type eventSlot struct {
 	bun.BaseModel `bun:"table:scored_event_counts,alias:n"`
 
@@ -92,8 +94,8 @@ func (b *batch) countEvents(ctx context.Context, tx bun.Tx) error {
 	return addEvents(ctx, tx, events)
 }
 
-// addScored adds to the counts of agents on events. It returns the change of the number of events
-// with an agent.
+// addScored adds to the stored counts of agents. It returns by how much that changes the number of
+// events with at least one agent.
 func addScored(ctx context.Context, tx bun.Tx, rows []scoredEvent) (events int64, err error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -159,8 +161,8 @@ func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *Rebui
 	return nil
 }
 
-// differEvents adds the counts that differ to the report, and reports whether there are any. A count
-// of 0 equals a missing one. sum is the stored number of events.
+// differEvents adds the counts that differ to r and returns whether there are any. A count of 0
+// equals a missing one. sum is the stored number of events.
 func (r *RebuildReport) differEvents(have, want []scoredEvent, sum int64) bool {
 	counts := map[string][2]int64{}
 	for _, e := range have {

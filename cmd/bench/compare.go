@@ -35,11 +35,11 @@ type contender struct {
 	measure func(context.Context) (sample, error)
 }
 
-// samples holds one sample of each round by contender.
+// samples holds each contender's samples by its name, one for each round.
 type samples map[string][]sample
 
-// compare measures the contenders in turn, each once per round. Each round starts with another
-// contender, so that no contender always follows the same one.
+// compare measures the contenders in turn, each once per round. The rounds start with different
+// contenders, so that none is always the first.
 func (b *bench) compare(ctx context.Context, contenders []contender) (samples, error) {
 	all := samples{}
 	for round := range b.Rounds {

@@ -49,7 +49,7 @@ func (p *postgres) record(
 	if _, err := publisher.run(ctx, traffic{clients: 1, count: 1, market: market}); err != nil {
 		return nil, err
 	}
-	// The snapshot of this transaction stays the one before the second publish.
+	// This transaction keeps seeing the rows as they were before the second publish.
 	before, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func listTables(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// missing reports whether the row's key isn't there yet.
+// missing reports whether tx sees no row with the key of r.
 func (r storedRow) missing(ctx context.Context, tx pgx.Tx) (missing bool, err error) {
 	var where []string
 	for _, name := range r.key {
@@ -165,7 +165,7 @@ const (
 
 // script returns a pgbench transaction that writes what the publish wrote. It leaves out rows that
 // all publishes update, such as the counters of a market. Otherwise transactions would wait for
-// each other there, and the reference should be fast.
+// each other there, and the reference would be slower.
 func (r *recording) script() string {
 	var out strings.Builder
 	out.WriteString(variables + "BEGIN;\n")
@@ -203,7 +203,7 @@ func (r *recording) groupScript() string {
 			}
 		}
 	}
-	// Each of the series has a number and an agent of its own.
+	// Each row of the series gets a different number and a different agent.
 	each := strings.NewReplacer(":number", ":number + k", ":agent", "(:agent + k) % :agents + 1").Replace(out.String())
 	return variables + "BEGIN;\n" + each + "COMMIT;\n"
 }

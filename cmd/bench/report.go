@@ -143,8 +143,8 @@ func table(rows []row) string {
 	return align(lines)
 }
 
-// floorTable formats rows without targets: each reference does only what the design of ours can't
-// avoid.
+// floorTable formats rows without targets. In each, the reference does only the work that our
+// design can't avoid.
 func floorTable(rows []row) string {
 	lines := [][]string{{"what", "ours", "floor", "ratio (min..max)"}}
 	for _, r := range rows {

@@ -16,11 +16,11 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// recordings is the number of different publishes that pgbench repeats, each on another market.
-// Each client prepares the statements of all of them, so there are few.
+// recordings is the number of different publishes that pgbench repeats, each on another market. The
+// number is small because each client prepares the statements of all recordings.
 const recordings = 4
 
-// publishing returns a contender: our node n with this many clients of p.
+// publishing returns a contender that publishes on our node n with some clients of p.
 func (b *bench) publishing(name string, n *node, p *publisher, clients int, keyed, onPostgres bool) contender {
 	return contender{name, func(ctx context.Context) (sample, error) {
 		if onPostgres {
@@ -44,7 +44,7 @@ func (b *bench) publishing(name string, n *node, p *publisher, clients int, keye
 	}}
 }
 
-// shares reads what has been used so far. The generator of the publishes is this process.
+// shares reads the processor time used so far. This process is the load generator.
 func (b *bench) shares(n *node, onPostgres bool) (s shares, err error) {
 	if s.node, err = run.ProcessorTime(n.PID()); err != nil {
 		return s, err
@@ -120,12 +120,12 @@ func (p *publisher) checkStored(ctx context.Context, url string, before int) err
 	return nil
 }
 
-// scripts are the paths of what pgbench runs: the row of a prediction, all rows of a publish, and
-// all rows of many publishes at once.
+// scripts holds the paths of pgbench's scripts. one inserts a prediction into a table with four
+// indexes. same writes everything that a publish writes. group does that for perTransaction
+// publishes at once.
 type scripts struct{ one, same, group []string }
 
-// record makes the database that pgbench writes to, and two kinds of scripts. oneRow inserts a
-// prediction into a table with four indexes. sameRows writes everything that a publish writes.
+// record makes pgbench's scripts and the database that they write to, and returns its name.
 func (b *bench) record(ctx context.Context) (s scripts, scripted string, err error) {
 	n, p, err := b.onPostgres(ctx, "recorded")
 	if err != nil {

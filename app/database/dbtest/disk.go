@@ -60,7 +60,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Free gives the space back that Fill took.
+// Free releases the space that Fill took.
 func (d *Disk) Free() {
 	d.t.Helper()
 	if err := os.Remove(d.ballast()); err != nil {

@@ -83,8 +83,8 @@ func (d *Site) enter(c *fiber.Ctx) (*visit, error) {
 	return &visit{Ctx: c, admin: admin, session: session, csrf: tokenOf(token, "session"), address: address(c)}, nil
 }
 
-// issuerAllowed returns whether admins of an issuer may sign in. Admins of a provider may only while
-// that provider is configured.
+// issuerAllowed returns whether admins of an issuer may sign in. Admins of an identity provider may
+// sign in only while that provider is configured.
 func (d *Site) issuerAllowed(issuer string) bool {
 	return issuer == "" || (d.People != nil && d.People.Is(issuer))
 }

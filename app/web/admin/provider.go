@@ -17,7 +17,7 @@ import (
 const providerPath = signInPath + "/provider"
 
 // toProvider starts a sign-in at the identity provider. The flow's secret goes into a cookie that
-// is Lax, not Strict, because the provider's own page leads back to us.
+// is Lax, not Strict, because the browser comes back to us from the provider's page.
 func (d *Site) toProvider(c *fiber.Ctx) error {
 	unlisted(c)
 	if site := c.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
@@ -69,7 +69,8 @@ func (d *Site) fromProvider(c *fiber.Ctx) error {
 	return d.letIn(c, token)
 }
 
-// flowOver returns the refusal of a return that belongs to no flow of this browser.
+// flowOver returns the error for a return from the provider that belongs to no flow of this
+// browser.
 func flowOver() error {
 	return problem.New(problem.CodeSignInOver,
 		"You were not signed in. This sign-in was started in another browser, was used already, or took more than ten minutes. Start again.")

@@ -24,8 +24,8 @@ func (d *Site) signInForm(c *fiber.Ctx) error {
 	return d.askToSignIn(c, views.SignInProps{})
 }
 
-// askToSignIn shows the form. Its token belongs to a cookie of this browser, so that a page
-// elsewhere can't sign the browser in to another account.
+// askToSignIn shows the form. Its token belongs to a cookie of this browser, so that a page of
+// another site can't sign the browser in to another account.
 func (d *Site) askToSignIn(c *fiber.Ctx, p views.SignInProps) error {
 	secret := strings.Clone(c.Cookies(formCookie))
 	if len(secret) != len(domain.NewToken()) {
