@@ -100,7 +100,7 @@ func (w *Watcher) tell(ctx context.Context, rows map[string]alertRow) error {
 		if err := w.webhook.post(ctx, newMessage(w.BaseURL, row)); err != nil {
 			return fmt.Errorf("alert %s not delivered: %w", row.Name, err)
 		}
-		w.Log.Info("alert told", "alert", row.Name, "firing", row.Firing, "since", row.Since)
+		w.Log.Info("alert delivered", "alert", row.Name, "firing", row.Firing, "since", row.Since)
 		if err := w.noteTold(ctx, row); err != nil {
 			return err
 		}

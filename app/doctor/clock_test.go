@@ -36,8 +36,8 @@ func TestDatabaseClock(t *testing.T) {
 	for ahead, want := range map[time.Duration]string{
 		0:                "",
 		3 * time.Second:  "",
-		10 * time.Second: "fail  clock          10s off the database's clock: a node here runs no jobs",
-		-time.Hour:       "fail  clock          1h0m0s off the database's clock",
+		10 * time.Second: "fail  clock          this clock is 10s off the database's: a node here runs no jobs",
+		-time.Hour:       "fail  clock          this clock is 1h0m0s off the database's",
 	} {
 		var out bytes.Buffer
 		d := &doctor{out: &out}

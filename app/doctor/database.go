@@ -64,7 +64,7 @@ func (d *doctor) databaseClock(ctx context.Context, db *database.DB, now func() 
 	}
 	d.clock.add(-offset)
 	if offset.Abs() > maxSkew {
-		d.say(fail, "clock", "%s off the database's clock: a node here runs no jobs. Run an NTP client on both machines", offset.Abs().Round(time.Second))
+		d.say(fail, "clock", "this clock is %s off the database's: a node here runs no jobs. Run an NTP client on both machines", offset.Abs().Round(time.Second))
 	}
 }
 

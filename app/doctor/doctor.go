@@ -159,15 +159,15 @@ func (d *doctor) identity(ctx context.Context) {
 // ADMIN_SCOPE.
 func (d *doctor) signIn(ctx context.Context, people *identity.People) {
 	if people == nil {
-		d.say(fine, "admins", "sign in with a password; set ADMIN_SCOPE to let them also sign in at the provider")
+		d.say(fine, "admins", "admins sign in with a password; set ADMIN_SCOPE to let them also sign in at the provider")
 		return
 	}
 	warnings, err := people.Ready(ctx)
 	if err != nil {
-		d.say(fail, "admins", "can't sign in at %s, only with a password: %v", people.Host(), err)
+		d.say(fail, "admins", "admins can't sign in at %s, only with a password: %v", people.Host(), err)
 		return
 	}
-	d.say(fine, "admins", "sign in at %s when it grants them %s; register the redirect address %s there", people.Host(), d.cfg.AdminScope, d.cfg.BaseURL+identity.CallbackPath)
+	d.say(fine, "admins", "admins can sign in at %s if it grants them %s; register the redirect address %s there", people.Host(), d.cfg.AdminScope, d.cfg.BaseURL+identity.CallbackPath)
 	for _, w := range warnings {
 		d.say(warn, "admins", "%s", w)
 	}

@@ -192,7 +192,7 @@ func ownWrites(t *testing.T, p *pair) {
 }
 
 // lagging checks that a replica that is behind by less than the bound serves public reads, with a
-// stamp of its own state, and that it serves no reads beyond the bound.
+// stamp that names the state of the replica, and that it serves no reads beyond the bound.
 func lagging(t *testing.T, p *pair) {
 	maxLag := p.maxLag
 	p.write("before", generation.Predictions)

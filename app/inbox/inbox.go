@@ -1,6 +1,6 @@
-// Package inbox is what an agent reads when it wakes: the updates that concern it since its last read, and
-// its current state. These are the updates of its own predictions, of markets on which it has published,
-// and of new assignments, in the order of the log.
+// Package inbox returns what an agent reads when it wakes: the updates since its last read, and the agent's
+// current state. The updates are about the agent's predictions, about markets on which it has published,
+// and about new assignments. They come in the order of the log.
 package inbox
 
 import (

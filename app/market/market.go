@@ -25,7 +25,7 @@ type Market struct {
 	Title    string
 	Slug     string `bun:",nullzero"`
 	Category string `bun:",nullzero"` // one of Categories
-	// Tags are the slugs of its own and its event's tags, as TagSlugs writes them.
+	// Tags are the slugs of the market's tags and of its event's tags, as TagSlugs writes them.
 	Tags []string `bun:"type:json,nullzero"`
 
 	// Outcomes are the names of the possible answers, in the source's order. Prices are their probabilities,

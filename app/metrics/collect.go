@@ -101,7 +101,7 @@ func newStates(o Options) *states {
 		up:            describe("database_up", "1 if the database answered the last query."),
 		predictions:   describe("predictions", "Predictions by status.", "status"),
 		baselines:     describe("baselines_pending", "Predictions that wait for their baseline."),
-		baselinesAge:  describe("baselines_pending_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
+		baselinesAge:  describe("baselines_pending_age_seconds", "How long the oldest prediction has waited; 0 if there is none."),
 		settlement:    describe("settlement_queue", `Waiting for settlement: "market" counts ended markets with open predictions, "admin" counts predictions without a market past their horizon.`, "kind"),
 		settlementAge: describe("settlement_lag_seconds", "How long the oldest item has waited for its settlement; 0 if there is none.", "kind"),
 		queue:         describe("queue_depth", `Waiting items: "outcomes" counts decided markets not applied yet, "boards" ledger entries on no board, "reports" open reports.`, "queue"),

@@ -89,7 +89,7 @@ func (a *Act) requireReason() (err error) {
 // changedMeanwhile returns the error for an admin whose page is out of date.
 func changedMeanwhile(saw, is string) error {
 	return problem.New(problem.CodeChangedMeanwhile,
-		fmt.Sprintf("When you opened the page this was %q. It is now %q. Your change was not saved.", saw, is))
+		fmt.Sprintf("The state was %q when you opened the page and is now %q. Your change was not saved.", saw, is))
 }
 
 // change makes the change of an act within a transaction and returns its entry for the audit log. A

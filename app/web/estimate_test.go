@@ -65,7 +65,7 @@ func TestProvenByOdds(t *testing.T) {
 			if marks := r.doc.Find(".forest-table .badge-proven"); marks.Length() != 1 || marks.Closest("tr").Find("a[href='/agents/bob']").Length() != 1 {
 				t.Errorf("%s: %d marks, want that of bob", path, marks.Length())
 			}
-			if got := h.words(path, ".chance"); got != "Of 2 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If no agent had an edge, luck would prove fewer than 0.1 of them." {
+			if got := h.words(path, ".chance"); got != "Of 2 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If no agent had an edge, luck alone would make fewer than 0.1 of them look proven." {
 				t.Errorf("%s: %q", path, got)
 			}
 		}

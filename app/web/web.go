@@ -152,7 +152,7 @@ func (s *Site) frame(title, description, path, section string) layouts.Props {
 }
 
 // pageLife is the Cache-Control of pages, in seconds. A page is the same for every reader, and
-// nobody notices such a small age.
+// readers don't notice such a small age.
 const pageLife = "public, max-age=10, stale-while-revalidate=30"
 
 // show renders a page to a buffer, so that a failed page is never sent in part.

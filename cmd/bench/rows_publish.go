@@ -97,7 +97,7 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 		{what: "publish, Postgres, 256 clients", ours: all.rates(ours256), reference: all.rates(one), target: atLeast(.3, ", aim 0.5")},
 		{what: "publish, Postgres, 64 clients", ours: all.rates(ours64), reference: all.rates(same64), target: atLeast(2)},
 		{what: "publish, Postgres, 1 client", ours: all.rates(ours1), reference: all.rates(same1), target: atLeast(.6)},
-		{what: "publish with `Idempotency-Key`, Postgres, 64 clients", ours: all.rates(keyed), reference: named("without", all.rates(ours64)), target: atLeast(.9)},
+		{what: "publish with `Idempotency-Key`, Postgres, 64 clients", ours: all.rates(keyed), reference: named("without the key", all.rates(ours64)), target: atLeast(.9)},
 	}
 	return rows, p.checkStored(ctx, url, before)
 }
@@ -211,7 +211,7 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 	}
 	rows := []row{
 		{what: "publish, SQLite, 32 clients", ours: all.rates(ours), reference: all.rates(loop), target: atLeast(.6, ", aim 1")},
-		{what: "publish with `Idempotency-Key`, SQLite, 32 clients", ours: all.rates(keyed), reference: named("without", all.rates(ours)), target: atLeast(.9)},
+		{what: "publish with `Idempotency-Key`, SQLite, 32 clients", ours: all.rates(keyed), reference: named("without the key", all.rates(ours)), target: atLeast(.9)},
 	}
 	return rows, p.checkStored(ctx, "sqlite://"+path, before)
 }

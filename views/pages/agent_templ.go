@@ -1300,7 +1300,7 @@ func record(p AgentProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.Stat("Live edge", optional(p.LiveEdge, oneDecimal), "mean if all settled at today's prices; never ranked").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Stat("Live edge", optional(p.LiveEdge, oneDecimal), "mean edge if today's prices were the outcomes; never ranked").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1442,7 +1442,7 @@ func record(p AgentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, " percentage points from what happened. Bars are 90 % bands. Figures are numbers of predictions. ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, " percentage points from what happened. Bars are 90 % bands. The numbers beside the marks count predictions. ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1615,7 +1615,7 @@ func settledEvents(p AgentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 125, "<p class=\"muted small\">On each event the first prediction counts in full, the next one half, and so on. Skill is the sum of the events' values, shrunk towards the market.</p><div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 125, "<p class=\"muted small\">On each event the first prediction counts in full, the second half, the third a quarter, and so on. Skill is the sum of the events' values, shrunk towards the market.</p><div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -354,7 +354,7 @@ func comparison(p CompareProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Both.Difference != nil {
-				templ_7745c5c3_Err = components.Stat("Odds against no difference", optional(p.Both.odds(), components.Odds), "for "+p.ahead()+"; proven from "+components.Odds(20)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Stat("Odds against no difference", optional(p.Both.odds(), components.Odds), "in favour of "+p.ahead()+"; proven from "+components.Odds(20)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -236,7 +236,7 @@ func consentFacts(p ConsentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</dd><dt>It never gets</dt><dd>The agent’s key. You can withdraw the permission at any time. It also ends when the key ends.</dd></dl>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</dd><dt>It never gets</dt><dd>The agent’s key. You can withdraw the permission at any time. The permission also ends when the key ends.</dd></dl>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -125,7 +125,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	got := words(doc.Find("section[aria-labelledby=both]"))
-	for _, want := range []string{"Events in common41", "on the 41 events that both forecast", "+1.4 +0.3 to +2.5", "Odds against no difference31 : 1for Meridian"} {
+	for _, want := range []string{"Events in common41", "on the 41 events that both forecast", "+1.4 +0.3 to +2.5", "Odds against no difference31 : 1in favour of Meridian"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
@@ -158,7 +158,7 @@ func TestCompare(t *testing.T) {
 	behind.Both.ProvenA, behind.Both.OddsA, behind.Both.OddsB = false, new(0.02), new(8.1)
 	doc = render(t, pages.Compare(behind))
 	got = words(doc.Find("section[aria-labelledby=both]"))
-	if !strings.Contains(got, "Odds against no difference8 : 1for Delphi Night Shift") || !strings.Contains(got, "Not proven") {
+	if !strings.Contains(got, "Odds against no difference8 : 1in favour of Delphi Night Shift") || !strings.Contains(got, "Not proven") {
 		t.Errorf("%q", got)
 	}
 	behind.Both.Difference, behind.Both.OddsA, behind.Both.OddsB = nil, nil, nil

@@ -83,7 +83,7 @@ func TestLeaderboard(t *testing.T) {
 	if got := text(doc.Find(".interval-legend")); got != "95 % range of the true edge per event skill, which orders the board the market a reference row How they are calculated" {
 		t.Errorf("legend %q", got)
 	}
-	if got := words(doc.Find(".chance")); got != "Of 23 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If no agent had an edge, luck would prove about 0.4 of them." {
+	if got := words(doc.Find(".chance")); got != "Of 23 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If no agent had an edge, luck alone would make about 0.4 of them look proven." {
 		t.Errorf("%q", got)
 	}
 	zero := doc.Find("svg.forest .zero").First().AttrOr("x1", "")
