@@ -191,7 +191,7 @@ func TestDoctorReadsTheClock(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 	})
 	examine(t, []string{"POLYMARKET_URL=" + u.URL, "POLYMARKET_CLOB_URL=" + u.URL, "DATABASE_URL=" + dbtest.URL(t, database.SQLite)}, 1,
-		"warn  clock          10m0s ahead of the others: run an NTP client", "fail  source         polymarket: http_403: the source refuses this address")
+		"warn  clock          10m0s ahead of the other clocks: run an NTP client", "fail  source         polymarket: http_403: the source refuses this address")
 }
 
 // TestDoctorAsksTheIdentityProvider runs the real client: discovery, then a check of a key that
@@ -240,14 +240,14 @@ func TestDoctorAsksWhetherAdminsCanSignIn(t *testing.T) {
 	settings := append(sourcesAnswer(t), "DATABASE_URL="+dbtest.URL(t, database.SQLite), "BASE_URL=https://pulse.example",
 		"IDENTITY_URL="+p.URL, "IDENTITY_SCOPE=pulsecast", "IDENTITY_CLIENT_ID="+identitytest.ClientID, "IDENTITY_CLIENT_SECRET="+identitytest.ClientSecret)
 	host := strings.TrimPrefix(p.URL, "http://")
-	examine(t, settings, 0, "ok    admins         sign in with a password; set ADMIN_SCOPE")
+	examine(t, settings, 0, "ok    admins         admins sign in with a password; set ADMIN_SCOPE")
 	examine(t, append(settings, "ADMIN_SCOPE="+identitytest.AdminScope), 0,
-		"ok    admins         sign in at "+host+" when it grants them pulsecast:admin; register the redirect address https://pulse.example/admin/sign-in/callback there")
+		"ok    admins         admins can sign in at "+host+" if it grants them pulsecast:admin; register the redirect address https://pulse.example/admin/sign-in/callback there")
 	examine(t, append(settings, "ADMIN_SCOPE=other"), 0, "warn  admins         the provider does not list the scope other")
 	examine(t, append(settings, "ADMIN_SCOPE=openid"), 1, "fail  configuration  ADMIN_SCOPE: ")
 	p.Lie(identitytest.Lies{Discovery: func(w http.ResponseWriter) bool {
 		fmt.Fprintf(w, `{"issuer":%q,"introspection_endpoint":%q,"jwks_uri":%q}`, p.URL, p.URL+"/introspect", p.URL+"/keys")
 		return true
 	}})
-	examine(t, append(settings, "ADMIN_SCOPE="+identitytest.AdminScope), 1, "fail  admins         can't sign in at "+host+", only with a password: identity provider: discovery: its document names no authorization_endpoint")
+	examine(t, append(settings, "ADMIN_SCOPE="+identitytest.AdminScope), 1, "fail  admins         admins can't sign in at "+host+", only with a password: identity provider: discovery: its document names no authorization_endpoint")
 }

@@ -39,11 +39,11 @@ func (p *Planned) Value(v any) any {
 }
 
 // Scan runs q, which was built with values of p, and reads its rows into dest.
-func (p *Planned) Scan(ctx context.Context, q *bun.SelectQuery, dest any) error {
+func (p *Planned) Scan(ctx context.Context, q *bun.SelectQuery, dest ...any) error {
 	if p.conn != nil {
 		q = q.Conn(bound{p.conn, p.args})
 	}
-	return q.Scan(ctx, dest)
+	return q.Scan(ctx, dest...)
 }
 
 // unplanned is the dialect of a Postgres whose connections must not keep prepared statements.

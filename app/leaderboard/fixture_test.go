@@ -112,11 +112,13 @@ func (w *world) days(id uuid.UUID, category, day string, n int, points float64) 
 	query := `INSERT INTO agent_days AS d (agent_id, category, day, ` + strings.Join(columns, ", ") + `)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?` + marks + `)
 		ON CONFLICT (agent_id, category, day) DO UPDATE SET ` + strings.Join(sets, ", ")
-	for _, of := range []string{category, leaderboard.AllCategories} {
-		w.exec(query, append([]any{id, of, day, n, int64(n) * c, int64(n) * c * c,
-			int64(n) * stake, int64(n) * spread * spread, n, n, n,
-			int64(n) * 20_000_000, int64(n) * 22_000_000, int64(n) * 50_000}, values...)...)
-	}
+	w.exec(query, append([]any{id, category, day, n, int64(n) * c, int64(n) * c * c,
+		int64(n) * stake, int64(n) * spread * spread, n, n, n,
+		int64(n) * 20_000_000, int64(n) * 22_000_000, int64(n) * 50_000}, values...)...)
+	w.exec(`INSERT INTO agent_days AS d (agent_id, category, day, clusters, cluster_sum) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (agent_id, category, day) DO UPDATE
+		SET clusters = d.clusters + EXCLUDED.clusters, cluster_sum = d.cluster_sum + EXCLUDED.cluster_sum`,
+		id, leaderboard.AllCategories, day, n, int64(n)*c)
 }
 
 // spreadDays adds a cluster of the same value in points on each of the n days up to 2026-11-01.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -76,7 +77,8 @@ func readPrior(ctx context.Context, db bun.IDB, day string) (p Prior, err error)
 func (s *Store) Prior(ctx context.Context, db bun.IDB) (Prior, error) {
 	p := defaultPrior()
 	var rows []Prior
-	if err := db.NewSelect().Model(&rows).OrderExpr("day DESC").Limit(1).Scan(ctx); err != nil {
+	planned := database.NewPlanned(db)
+	if err := planned.Scan(ctx, db.NewSelect().Model((*Prior)(nil)).OrderExpr("day DESC").Limit(1), &rows); err != nil {
 		return p, fmt.Errorf("read prior: %w", err)
 	}
 	if len(rows) == 1 {

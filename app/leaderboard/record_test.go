@@ -146,8 +146,12 @@ func (w *world) record(list ...forecast) {
 	}
 	for key, d := range days {
 		values := []any{key[0], key[1], key[2]}
-		for _, c := range columns {
-			values = append(values, d[c])
+		for i, c := range columns {
+			if key[1] == leaderboard.AllCategories && i > 1 {
+				values = append(values, nil)
+			} else {
+				values = append(values, d[c])
+			}
 		}
 		w.exec("INSERT INTO agent_days (agent_id, category, day, "+strings.Join(columns, ", ")+
 			") VALUES (?, ?, ?"+strings.Repeat(", ?", len(columns))+")", values...)

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -76,7 +77,7 @@ func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stat
 func (s *Store) StatsFor(ctx context.Context, db bun.IDB, agentID uuid.UUID, viewer agent.Viewer) (*Stats, error) {
 	st := &Stats{viewer: viewer}
 	steps := []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{
-		s.readRow, s.readCounts, s.readUntilProven, s.readCalibration, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
+		s.readRow, s.readCounts, s.readDays, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
 	}
 	for _, step := range steps {
 		if err := step(ctx, db, agentID, st); err != nil {
@@ -92,8 +93,9 @@ func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *
 	if st.Prior, err = s.Prior(ctx, db); err != nil {
 		return err
 	}
-	err = db.NewSelect().Model(&st.Row).Where("span = ?", All).Where("category = ?", AllCategories).
-		Where("agent_id = ?", agentID).Scan(ctx)
+	p := database.NewPlanned(db)
+	err = p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("span = ?", All).Where("category = ?", AllCategories).
+		Where("agent_id = ?", p.Value(agentID)), &st.Row)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -128,50 +130,65 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 	return nil
 }
 
-// readUntilProven sums up the agent's days again, because its row doesn't hold the day blocks.
-func (s *Store) readUntilProven(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	h, err := readAgentSums(ctx, db, []uuid.UUID{agentID}, s.now())
-	if err != nil {
+// readDays sums up the agent's days for what its row doesn't hold: the day blocks, which UntilProven
+// needs, and the calibration bins.
+func (s *Store) readDays(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
+	var record score.Sums
+	var squares daySquares
+	var brier, observed int64
+	var bins [score.BinCount]score.BinSum
+	p := database.NewPlanned(db)
+	q := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).ColumnExpr(recordColumns).
+		Where("d.agent_id = ?", p.Value(agentID)).Where("d.day <= ?", p.Value(day(s.now())))
+	fields := []any{
+		&record.N, &record.S, &record.SS, &record.A, &record.V,
+		&squares.high, &squares.cross, &squares.low, &record.Days.W, &record.Days.Q, &brier, &observed,
+	}
+	for i := range bins {
+		fields = append(fields, &bins[i].Count, &bins[i].P, &bins[i].Y)
+	}
+	if err := p.Scan(ctx, q, fields...); err != nil {
 		return err
 	}
-	h.each(All, AllCategories, func(_ uuid.UUID, total *sums) {
-		if events, ok := total.record.EventsUntilProven(); ok {
-			st.UntilProven = &events
-		}
-	})
+	record.Days.T = squares.total()
+	if events, ok := record.EventsUntilProven(); ok {
+		st.UntilProven = &events
+	}
+	st.calibrate(bins, brier, observed)
 	return nil
 }
 
-// readCalibration adds up the calibration bins of all days.
-func (s *Store) readCalibration(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	var bins [score.BinCount]score.BinSum
-	var brier, squares int64
-	q := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).Where("d.agent_id = ?", agentID).
-		Where("d.category <> ?", AllCategories).Where("d.day <= ?", day(s.now())).
-		ColumnExpr("CAST(COALESCE(SUM(d.resolved_brier), 0) AS BIGINT), CAST(COALESCE(SUM(d.observed_squares), 0) AS BIGINT)")
-	fields := []any{&brier, &squares}
-	for i := range bins {
-		for _, part := range []struct {
-			name  string
-			field *int64
-		}{{"count", &bins[i].Count}, {"confidence", &bins[i].P}, {"observed", &bins[i].Y}} {
-			q.ColumnExpr(fmt.Sprintf("CAST(COALESCE(SUM(d.b%d_%s), 0) AS BIGINT)", i, part.name))
-			fields = append(fields, part.field)
-		}
+// recordColumns are the columns of readDays. The sums without a filter are null in the rows over
+// all categories, so they count each prediction once.
+var recordColumns = func() string {
+	single := " FILTER (WHERE d.category <> '" + AllCategories + "')"
+	blocks := " FILTER (WHERE d.category = '" + AllCategories + "')"
+	columns := []string{
+		"SUM(d.clusters)" + single, "SUM(d.cluster_sum)" + single,
+		"SUM(d.cluster_squares)", "SUM(d.stake)", "SUM(d.variance)",
 	}
-	if err := q.Scan(ctx, fields...); err != nil {
-		return err
+	for _, block := range dayBlockColumns {
+		columns = append(columns, "SUM("+block+")"+blocks)
 	}
+	columns = append(columns, "SUM(d.resolved_brier)", "SUM(d.observed_squares)")
+	for i := range score.BinCount {
+		columns = append(columns, fmt.Sprintf("SUM(d.b%d_count)", i), fmt.Sprintf("SUM(d.b%d_confidence)", i), fmt.Sprintf("SUM(d.b%d_observed)", i))
+	}
+	return wholeSums(columns)
+}()
+
+// calibrate sets Calibration and Murphy. brier is the sum of the Brier scores and observed the sum
+// of the squared outcomes, as agent_days holds them.
+func (st *Stats) calibrate(bins [score.BinCount]score.BinSum, brier, observed int64) {
 	st.Calibration = score.Bins(bins)
 	if st.Row.Resolved == 0 && sumCounts(bins) == 0 {
-		return nil
+		return
 	}
 	// Murphy's parts need only the totals of y² and Brier over all bins, so one bin can hold them.
-	bins[0].YY += squares
+	bins[0].YY += observed
 	bins[0].Brier += brier * (binUnit / brierUnit)
 	m := score.Decompose(bins)
 	st.Murphy = &m
-	return nil
 }
 
 func sumCounts(bins [score.BinCount]score.BinSum) int64 {
@@ -232,14 +249,16 @@ func (s *Store) readLive(ctx context.Context, db bun.IDB, agentID uuid.UUID, st 
 // readCategories reads the agent's row on each category's board by the primary key.
 func (s *Store) readCategories(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	st.Categories = []Row{}
-	return db.NewSelect().Model(&st.Categories).Where("r.span = ?", All).Where("r.agent_id = ?", agentID).
+	p := database.NewPlanned(db)
+	return p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).
 		Where("r.category IN (SELECT category FROM boards WHERE span = ? AND category <> '')", All).
-		OrderExpr("r.category").Scan(ctx)
+		OrderExpr("r.category"), &st.Categories)
 }
 
 func (s *Store) readHistory(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	st.History = []SkillPoint{}
-	newest := db.NewSelect().Model((*SkillPoint)(nil)).Where("agent_id = ?", agentID).OrderExpr("day DESC").
+	p := database.NewPlanned(db)
+	newest := db.NewSelect().Model((*SkillPoint)(nil)).Where("agent_id = ?", p.Value(agentID)).OrderExpr("day DESC").
 		Limit(maxHistory)
-	return db.NewSelect().TableExpr("(?) AS h", newest).ColumnExpr("*").OrderExpr("day").Scan(ctx, &st.History)
+	return p.Scan(ctx, db.NewSelect().TableExpr("(?) AS h", newest).ColumnExpr("*").OrderExpr("day"), &st.History)
 }

@@ -139,20 +139,34 @@ func (p *windowSums) scan(rows *sql.Rows) error {
 
 // dayColumns are the columns of sumDays after agent, category and window.
 var dayColumns = func() string {
-	const high, low = "(d.cluster_sum / 1048576)", "(d.cluster_sum % 1048576)"
-	columns := []string{
-		"d.clusters", "d.cluster_sum", "d.cluster_squares", "d.stake", "d.variance",
-		high + " * " + high, high + " * " + low, low + " * " + low, "d.clusters * d.cluster_sum", "d.clusters * d.clusters",
-		"d.disagreements", "d.resolved", "d.scored", "d.brier", "d.market_brier", "d.log_edge",
-	}
+	columns := []string{"d.clusters", "d.cluster_sum", "d.cluster_squares", "d.stake", "d.variance"}
+	columns = append(columns, dayBlockColumns...)
+	columns = append(columns, "d.disagreements", "d.resolved", "d.scored", "d.brier", "d.market_brier", "d.log_edge")
 	for i := range score.BinCount {
 		columns = append(columns, fmt.Sprintf("d.b%d_confidence - d.b%d_observed", i, i))
 	}
 	for i, c := range columns {
-		columns[i] = "CAST(COALESCE(SUM(" + c + "), 0) AS BIGINT)"
+		columns[i] = "SUM(" + c + ")"
+	}
+	return wholeSums(columns)
+}()
+
+// dayBlockColumns are the terms of daySquares and then those of W and Q of score.Days.
+var dayBlockColumns = func() []string {
+	const high, low = "(d.cluster_sum / 1048576)", "(d.cluster_sum % 1048576)"
+	return []string{
+		high + " * " + high, high + " * " + low, low + " * " + low, "d.clusters * d.cluster_sum", "d.clusters * d.clusters",
+	}
+}()
+
+// wholeSums joins sums as 64-bit integers that are 0 without rows. Postgres would return numerics.
+func wholeSums(list []string) string {
+	columns := make([]string, len(list))
+	for i, sum := range list {
+		columns[i] = "CAST(COALESCE(" + sum + ", 0) AS BIGINT)"
 	}
 	return strings.Join(columns, ", ")
-}()
+}
 
 func sumDays(db bun.IDB, agents []uuid.UUID, at time.Time) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
@@ -61,8 +62,10 @@ func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 // zero time if there is none.
 func (Store) NextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (time.Time, error) {
 	var at time.Time
-	err := db.NewRaw(`SELECT scheduled_close_at FROM results WHERE agent_id = ? AND status = 'open' AND scheduled_close_at > ?
-		ORDER BY scheduled_close_at LIMIT 1`, agentID, after).Scan(ctx, &at)
+	planned := database.NewPlanned(db)
+	err := planned.Scan(ctx, db.NewSelect().Table("results").Column("scheduled_close_at").
+		Where("agent_id = ?", planned.Value(agentID)).Where("status = 'open'").
+		Where("scheduled_close_at > ?", planned.Value(after)).Order("scheduled_close_at").Limit(1), &at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return at, fmt.Errorf("read the next close: %w", err)
 	}
@@ -81,20 +84,18 @@ type Bet struct {
 // BetsOf reads an agent's open predictions that have a baseline and that the viewer may see. It reads at most
 // limit, in the order of their scheduled close.
 func (s Store) BetsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) ([]Bet, error) {
+	planned := database.NewPlanned(db)
 	next := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id", "r.baseline", "r.baseline_observed_at").
-		Where("r.agent_id = ?", agentID).Where("r.status = 'open'").Where("r.baseline_state = 'fixed'").
+		Where("r.agent_id = ?", planned.Value(agentID)).Where("r.status = 'open'").Where("r.baseline_state = 'fixed'").
 		Order("r.scheduled_close_at").Limit(int64(limit))
 	q := db.NewSelect().TableExpr("(?) AS s", next)
 	if !s.viewer.Admin && !s.viewer.Wrote(agentID) {
 		q.Where(revealed)
 	}
-	return readBets(ctx, q)
-}
-
-func readBets(ctx context.Context, q *bun.SelectQuery) ([]Bet, error) {
 	var bets []Bet
-	err := q.Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
-		Column("p.agent_id", "p.market_id", "p.outcome_index", "p.confidence", "s.baseline", "s.baseline_observed_at").Scan(ctx, &bets)
+	q.Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
+		Column("p.agent_id", "p.market_id", "p.outcome_index", "p.confidence", "s.baseline", "s.baseline_observed_at")
+	err := planned.Scan(ctx, q, &bets)
 	if err != nil {
 		return nil, fmt.Errorf("read open predictions: %w", err)
 	}

@@ -3,6 +3,8 @@ package prediction
 import (
 	"bytes"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -221,8 +223,14 @@ func (Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UUID
 
 // Tally returns an agent's tally, which is all zero if it never published.
 func (Store) Tally(ctx context.Context, db bun.IDB, agentID uuid.UUID) (Tally, error) {
-	tallies, err := Tallies(ctx, db, []uuid.UUID{agentID})
-	return tallies[agentID], err
+	planned := database.NewPlanned(db)
+	var t Tally
+	err := planned.Scan(ctx, SelectTallies(db).Where("t.agent_id = ?", planned.Value(agentID)), &t)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return t, fmt.Errorf("read a tally: %w", err)
+	}
+	t.LastPublishedAt = t.LastPublishedAt.UTC()
+	return t, nil
 }
 
 // Publishers returns how many agents have ever published.

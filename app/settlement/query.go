@@ -45,9 +45,10 @@ func SelectOpenReferences(db bun.IDB, marketColumn string) *bun.SelectQuery {
 // count, or "" if there is none.
 func NextDay(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (string, error) {
 	var day sql.NullString
-	err := db.NewRaw("SELECT MIN(day) FROM agent_days WHERE agent_id = ? AND category = ? AND day > ? AND clusters > 0",
-		agentID, AllCategories, dayOf(after)).Scan(ctx, &day)
-	if err != nil {
+	p := database.NewPlanned(db)
+	q := db.NewSelect().Table("agent_days").ColumnExpr("MIN(day)").Where("agent_id = ?", p.Value(agentID)).
+		Where("category = ?", AllCategories).Where("day > ?", p.Value(dayOf(after))).Where("clusters > 0")
+	if err := p.Scan(ctx, q, &day); err != nil {
 		return "", fmt.Errorf("read the next day: %w", err)
 	}
 	return day.String, nil

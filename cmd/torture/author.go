@@ -241,7 +241,7 @@ func (w *author) compareList(l *lab, base string) {
 			Predictions []struct{ ID string }
 			NextCursor  string
 		}
-		a := send(l.ctx, request{url: address, key: w.key})
+		a := l.read(request{url: address, key: w.key})
 		if err := a.decode(&page); err != nil || a.status != 200 {
 			l.fault("the predictions of %s: %s", w.handle, a)
 			return
@@ -269,7 +269,7 @@ func (w *author) compareList(l *lab, base string) {
 
 // compareCount compares the author's own total with the number of acknowledgements.
 func (w *author) compareCount(l *lab, base string) {
-	a := send(l.ctx, request{url: base + "/api/stats", key: w.key})
+	a := l.read(request{url: base + "/api/stats", key: w.key})
 	var stats struct {
 		Stats struct{ Predictions struct{ Total, Open int } }
 	}

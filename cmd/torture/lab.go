@@ -148,6 +148,16 @@ func (l *lab) eventually(limit time.Duration, holds func() bool) (took time.Dura
 	return time.Since(began), true
 }
 
+// read sends a request again while the answer is 503, because a busy machine may have no room in the
+// lane for slow reads.
+func (l *lab) read(r request) (a answer) {
+	l.eventually(l.patience(5*time.Second), func() bool {
+		a = send(l.ctx, r)
+		return a.status != 503
+	})
+	return a
+}
+
 // store is an empty database that the program may use.
 type store struct {
 	kind   database.Kind
