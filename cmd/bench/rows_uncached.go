@@ -31,6 +31,8 @@ const (
 	// readsAtMost is the largest number of different requests in one measurement. It is so small
 	// that no request repeats within a round, so no cache answers.
 	readsAtMost = 1500
+	// concurrentReads is the number of requests at a time.
+	concurrentReads = 4
 )
 
 // uncachedRead is a kind of request that no cache can answer, because n is different each time.
@@ -71,6 +73,10 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 	run.Progress("  loading %d predictions", b.Predictions)
 	keys, err := b.loadLarge(ctx, postgresURL, sqliteURL, at, min(loadedAgents, b.Predictions), b.Predictions)
 	if err != nil {
+		return nil, err
+	}
+	// A database that grew has been vacuumed. Without this, autovacuum would run beside the first reads.
+	if err := b.postgres.exec(ctx, databaseName("large"), "VACUUM ANALYZE"); err != nil {
 		return nil, err
 	}
 	if err := b.postgres.checkpoint(ctx); err != nil {
@@ -115,7 +121,7 @@ func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool,
 	return rows, nil
 }
 
-// cost sends different requests over four connections. It divides the processor time of the node,
+// cost sends different requests over concurrentReads connections. It divides the processor time of the node,
 // and of the Postgres backends if backends is set, by the number of requests.
 func (b *bench) cost(ctx context.Context, n *node, backends bool, read uncachedRead, next *atomic.Int64) (sample, error) {
 	before, err := b.used(n, backends)
@@ -127,7 +133,7 @@ func (b *bench) cost(ctx context.Context, n *node, backends bool, read uncachedR
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
-	for range 4 {
+	for range concurrentReads {
 		group.Go(func() {
 			for time.Since(began) < b.length() {
 				number := next.Add(1)
@@ -167,6 +173,10 @@ func (b *bench) used(n *node, backends bool) (time.Duration, error) {
 	return own + theirs, err
 }
 
+// readClient keeps a connection for each of the concurrent requests. http.DefaultClient keeps two, so
+// half of the requests would also cost the node a new connection.
+var readClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: concurrentReads}}
+
 // ask sends one request and checks its answer.
 func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 	path := read.path(number)
@@ -179,7 +189,7 @@ func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 	if key := read.key(number); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := readClient.Do(request)
 	if err != nil {
 		return err
 	}
