@@ -16,7 +16,7 @@ import (
 
 // adminLooks are all combinations of width and theme. The admin pages have no scripts, so there is
 // no variant without them.
-var adminLooks = []look{{390, "light", true}, {390, "dark", true}, {1280, "light", true}, {1280, "dark", true}}
+var adminLooks = []look{{390, "light", true}, {390, "dark", true}, {1280, "light", true}, night}
 
 // TestAdminPagesInABrowser checks every admin page in all widths and themes: its layout, its
 // console messages and axe's rules.
