@@ -283,7 +283,8 @@ func (Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.U
 		return found, nil
 	}
 	var agents []*Agent
-	if err := db.NewSelect().Model(&agents).Where("id IN ?", bun.Tuple(ids)).Scan(ctx); err != nil {
+	planned := database.NewPlanned(db)
+	if err := planned.Scan(ctx, planned.In(Select(db), "a.id", ids), &agents); err != nil {
 		return nil, fmt.Errorf("find agents: %w", err)
 	}
 	for _, a := range agents {

@@ -34,8 +34,19 @@ func (p *Planned) Value(v any) any {
 	if p.conn == nil {
 		return v
 	}
+	if array, ok := v.(*pgdialect.ArrayValue); ok {
+		v = array.Value() // the driver knows slices, but not Bun's arrays
+	}
 	p.args = append(p.args, v)
 	return bun.Safe(fmt.Sprintf("$%d", len(p.args)-1))
+}
+
+// In limits q to rows in which column is one of values, a slice. Lists of any length share one plan.
+func (p *Planned) In(q *bun.SelectQuery, column string, values any) *bun.SelectQuery {
+	if p.conn == nil {
+		return q.Where("? IN (?)", bun.Ident(column), bun.List(values))
+	}
+	return q.Where("? = ANY(?)", bun.Ident(column), p.Value(values))
 }
 
 // Scan runs q, which was built with values of p, and reads its rows into dest.

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -70,6 +72,56 @@ func TestPlanned(t *testing.T) {
 		err = db.QueryRowContext(ctx, "SELECT count(*), sum(generic_plans + custom_plans) FROM pg_prepared_statements WHERE statement LIKE '%letters%'").Scan(&plans, &runs)
 		if err != nil || plans != 1 || runs != 7 {
 			t.Errorf("%d statements were kept and run %d times, %v; want 1 and 7", plans, runs, err)
+		}
+	})
+}
+
+// TestPlannedLists checks that lists of different lengths share a plan and find the same rows as an
+// ordinary query.
+func TestPlannedLists(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		ctx := t.Context()
+		if db.Kind == database.Postgres {
+			db.SetMaxOpenConns(1)
+		}
+		type shelf struct {
+			ID   uuid.UUID `bun:",type:uuid"`
+			Name string
+		}
+		if _, err := db.NewCreateTable().Model((*shelf)(nil)).Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		list := []shelf{{uuid.New(), "a"}, {uuid.New(), "b, 'c'"}, {uuid.New(), "{d}"}}
+		if _, err := db.NewInsert().Model(&list).Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for n := 1; n <= len(list); n++ {
+			var ids []uuid.UUID
+			var names []string
+			for _, s := range list[:n] {
+				ids, names = append(ids, s.ID), append(names, s.Name)
+			}
+			var found []string
+			p := database.NewPlanned(db)
+			q := p.In(db.NewSelect().TableExpr("shelves AS s").Column("s.name").Order("s.name"), "s.id", ids)
+			if err := p.Scan(ctx, p.In(q, "s.name", names), &found); err != nil || !slices.Equal(found, names) {
+				t.Errorf("found %q, %v; want %q", found, err, names)
+			}
+		}
+		if db.Kind != database.Postgres {
+			return
+		}
+		var plans int
+		err := db.QueryRowContext(ctx, "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%shelves%ANY%'").Scan(&plans)
+		if err != nil || plans != 1 {
+			t.Errorf("%d statements were kept, %v; want 1", plans, err)
+		}
+		var shared bool
+		p := database.NewPlanned(db)
+		words := p.Value(pgdialect.Array([]string{"a", "{d}"}))
+		if err := p.Scan(ctx, db.NewSelect().ColumnExpr("? @> ARRAY['{d}']", words), &shared); err != nil || !shared {
+			t.Errorf("an array lacks its word: %v", err)
 		}
 	})
 }

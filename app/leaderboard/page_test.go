@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -53,6 +55,13 @@ func TestPaging(t *testing.T) {
 		odd := w.walk(leaderboard.Filter{Limit: 5, Model: "odd"}, func(int) {})
 		if len(odd) != 13 || odd[0] != "agent-0" || odd[12] != "agent-24" {
 			t.Errorf("model odd: %q", odd)
+		}
+
+		page := w.page(leaderboard.Filter{Limit: 100})
+		first, last := page.Entries[0].Row, page.Entries[24].Row
+		rows, err := w.store.Rows(t.Context(), db.Reader, []uuid.UUID{last.AgentID, first.AgentID, w.agent(agent{handle: "new"})})
+		if err != nil || len(rows) != 2 || *rows[first.AgentID].Rank != *first.Rank || rows[last.AgentID].Skill != last.Skill {
+			t.Errorf("rows of agents: %+v, %v; want %+v and %+v", rows, err, first, last)
 		}
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // Select begins a query on markets AS m, with the columns of Market. Other packages can join it as a subquery
@@ -35,8 +37,9 @@ func (Store) LatestPrices(ctx context.Context, db bun.IDB, marketIDs []string) (
 		return found, nil
 	}
 	var markets []Market
-	err := db.NewSelect().Model(&markets).Column("id", "prices").Where("m.id IN (?)", bun.List(marketIDs)).
-		Where("m.prices IS NOT NULL").Scan(ctx)
+	planned := database.NewPlanned(db)
+	q := db.NewSelect().Model((*Market)(nil)).Column("id", "prices").Where("m.prices IS NOT NULL")
+	err := planned.Scan(ctx, planned.In(q, "m.id", marketIDs), &markets)
 	if err != nil {
 		return nil, fmt.Errorf("read latest prices: %w", err)
 	}

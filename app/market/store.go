@@ -162,7 +162,8 @@ func (Store) ByIDs(ctx context.Context, db bun.IDB, want []string) ([]Market, er
 	var out []Market
 	for part := range slices.Chunk(want, chunk) {
 		var found []Market
-		if err := db.NewSelect().Model(&found).Where("m.id IN ?", bun.Tuple(part)).Scan(ctx); err != nil {
+		planned := database.NewPlanned(db)
+		if err := planned.Scan(ctx, planned.In(Select(db), "m.id", part), &found); err != nil {
 			return nil, fmt.Errorf("read markets: %w", err)
 		}
 		out = append(out, found...)

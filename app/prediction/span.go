@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // The search index of Postgres has no order: to find the newest matches it would have to read all of them. So
@@ -30,8 +32,8 @@ const (
 // withinSpan limits w to the spans that hold its next matches, as many as limit says.
 func (f *Filter) withinSpan(ctx context.Context, db bun.IDB, w walk, after *place, limit int) error {
 	var from, oldest uuid.UUID
-	err := db.NewRaw("SELECT (SELECT id FROM predictions ORDER BY id DESC LIMIT 1), (SELECT id FROM predictions ORDER BY id LIMIT 1)").
-		Scan(ctx, &from, &oldest)
+	err := database.NewPlanned(db).Scan(ctx, db.NewSelect().ColumnExpr("(SELECT id FROM predictions ORDER BY id DESC LIMIT 1)").
+		ColumnExpr("(SELECT id FROM predictions ORDER BY id LIMIT 1)"), &from, &oldest)
 	if err != nil {
 		return err
 	}
@@ -66,14 +68,16 @@ func (f *Filter) withinSpan(ctx context.Context, db bun.IDB, w walk, after *plac
 
 // countWithin counts the matches in the given spans, up to limit.
 func (f *Filter) countWithin(ctx context.Context, db bun.IDB, within []string, after *place, limit int) (int, error) {
+	p := database.NewPlanned(db)
 	some := db.NewSelect().TableExpr("prediction_words AS w").ColumnExpr("1").
-		Where("w.words && ?::text[]", pgdialect.Array(within)).Limit(int64(limit))
-	whereWords(some, f.Words)
+		Where("w.words && ?::text[]", p.Value(pgdialect.Array(within))).
+		Where("w.words @> ?::text[]", p.Value(pgdialect.Array(cutWords(f.Words))))
 	if after != nil {
-		some.Where("w.id < ?", after.ID)
+		some.Where("w.id < ?", p.Value(after.ID))
 	}
-	n, err := db.NewSelect().TableExpr("(?) AS matches", some).Count(ctx)
-	return int(n), err
+	var n int
+	err := p.Scan(ctx, db.NewSelect().TableExpr("(? LIMIT ?) AS matches", some, p.Value(limit)).ColumnExpr("COUNT(*)"), &n)
+	return n, err
 }
 
 // span is a period in which predictions were published.

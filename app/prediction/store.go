@@ -137,7 +137,9 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 	var list []Prediction
 	// The second condition follows from the first, but Postgres doesn't know that. Without it, Postgres would
 	// read all of a partitioned table of results.
-	err := db.NewSelect().Model(&list).Where("p.id IN (?)", bun.List(ids)).Where("p.result_id IN (?)", bun.List(ids)).Scan(ctx)
+	planned := database.NewPlanned(db)
+	q := planned.In(Select(db), "p.id", ids)
+	err := planned.Scan(ctx, planned.In(q, "p.result_id", ids), &list)
 	if err != nil {
 		return nil, fmt.Errorf("read predictions: %w", err)
 	}

@@ -5,9 +5,9 @@ import (
 	"net/url"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -101,22 +101,21 @@ func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.Fo
 	if err != nil {
 		return nil, "", err
 	}
-	page, err := s.Leaderboard.Page(ctx, s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: boardSize})
+	ids := make([]uuid.UUID, len(list))
+	for i, a := range list {
+		ids[i] = a.ID
+	}
+	rows, err := s.Leaderboard.Rows(ctx, s.DB.Reader, ids)
 	if err != nil {
 		return nil, "", err
 	}
-	rank := map[string]string{}
-	for _, r := range s.boardRows(page.Entries) {
-		if r.Rank > 0 {
-			rank[r.Agent.Handle] = "rank " + r.RankRange() + ", skill " + components.Signed(r.Skill, 1)
-		}
-	}
 	for _, a := range list {
-		row := pages.FoundAgent{Agent: components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}, Description: a.Description, Rank: rank[a.Handle]}
-		if row.Rank == "" {
-			row.Rank = a.Handle
+		line := pages.FoundAgent{Agent: components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}, Description: a.Description, Rank: a.Handle}
+		row := rows[a.ID]
+		if r := s.boardRowOf(&row); r.Rank > 0 {
+			line.Rank = "rank " + r.RankRange() + ", skill " + components.Signed(r.Skill, 1)
 		}
-		found = append(found, row)
+		found = append(found, line)
 	}
 	return found, next, nil
 }
