@@ -70,7 +70,7 @@ type tab struct {
 
 func openTab(t *testing.T, browser context.Context, base string) *tab {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(browser, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(browser, 15*time.Minute) // each step has a limit too
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
