@@ -42,9 +42,18 @@ func newAdminTab(t *testing.T, base string) *adminTab {
 	return b
 }
 
-func (b *adminTab) do(steps ...chromedp.Action[chromedp.Void]) {
+func (b *adminTab) do(step chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
+	err := chromedp.Do(b.ctx, step)
+	// The page that opens after a click shows its first words before Chromium announces that the old
+	// elements are gone. A step that found an old element in this moment had no effect.
+	for range 20 {
+		if err == nil || !strings.Contains(err.Error(), "No node with given id found") {
+			break
+		}
+		err = chromedp.Do(b.ctx, step)
+	}
+	if err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -138,7 +138,7 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 	// The second condition follows from the first, but Postgres doesn't know that. Without it, Postgres would
 	// read all of a partitioned table of results.
 	planned := database.NewPlanned(db)
-	q := planned.In(Select(db), "p.id", ids)
+	q := planned.In(db.NewSelect().Model((*Prediction)(nil)), "p.id", ids)
 	err := planned.Scan(ctx, planned.In(q, "p.result_id", ids), &list)
 	if err != nil {
 		return nil, fmt.Errorf("read predictions: %w", err)
