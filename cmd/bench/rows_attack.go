@@ -144,7 +144,7 @@ func (b *bench) attackOn(ctx context.Context, at, url string, keys []string) ([]
 		for _, count := range attackers[1:] {
 			rows = append(rows, row{
 				what: fmt.Sprintf("%s while %d addresses send the most expensive requests, p99, %s", kind.what, count, at),
-				ours: all.latencies(siegeName(kind.name, count)), reference: named("without the key", all.latencies(siegeName(kind.name, 0))), target: atMost(3),
+				ours: all.latencies(siegeName(kind.name, count)), reference: named("without attackers", all.latencies(siegeName(kind.name, 0))), target: atMost(3),
 			})
 		}
 	}
