@@ -71,7 +71,7 @@ func (f *Filter) countWithin(ctx context.Context, db bun.IDB, within []string, a
 	p := database.NewPlanned(db)
 	some := db.NewSelect().TableExpr("prediction_words AS w").ColumnExpr("1").
 		Where("w.words && ?::text[]", p.Value(pgdialect.Array(within))).
-		Where("w.words @> ?::text[]", p.Value(pgdialect.Array(cutWords(f.Words))))
+		Where(holdsWords, p.Value(pgdialect.Array(cutWords(f.Words))))
 	if after != nil {
 		some.Where("w.id < ?", p.Value(after.ID))
 	}

@@ -41,11 +41,15 @@ func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 	return database.NewWrite("INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
 }
 
+// holdsWords is the condition on Postgres that a row of prediction_words AS w holds every word of an
+// array.
+const holdsWords = "w.words @> ?::text[]"
+
 // whereWords limits q to the rows of prediction_words AS w that hold every word.
 func whereWords(q *bun.SelectQuery, words string) {
 	terms := cutWords(words)
 	if database.IsPostgres(q.DB()) {
-		q.Where("w.words @> ?::text[]", pgdialect.Array(terms))
+		q.Where(holdsWords, pgdialect.Array(terms))
 	} else {
 		q.Where("prediction_words MATCH ?", `"`+strings.Join(terms, `" "`)+`"`)
 	}
