@@ -43,7 +43,7 @@ test: fresh ## Check that generated Go is fresh, then run all tests with private
 	@events=$$(mktemp); trap 'rm -f "$$events"' EXIT; \
 	export NEED_CHROMIUM=1 NEED_NGINX=1 NEED_PGBOUNCER=1; status=0; \
 	.ci/services $(TOOL) gotestsum --format "$${GOTESTSUM_FORMAT:-pkgname}" --jsonfile "$$events" \
-		-- -vet=off -p 3 -timeout 20m $(ARGS) $(PKG) || status=$$?; \
+		-- -vet=off -ldflags=-s -p 3 -timeout 20m $(ARGS) $(PKG) || status=$$?; \
 	export TEST_POSTGRES_URL=set TEST_REDIS_URL=set; \
 	go run ./.ci/skips "$$events" || { test $$status != 0 || status=1; }; \
 	exit $$status

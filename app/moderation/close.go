@@ -54,6 +54,7 @@ func (s *Service) CloseAccount(ctx context.Context, act Act, handle string) (*Cl
 
 func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Closed, error) {
 	c := &Closed{}
+	var published int64
 	_, err := s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
 		found, err := s.agents.ByHandle(ctx, tx, handle)
 		if err != nil {
@@ -67,6 +68,11 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 		if err := prediction.LockTallies(ctx, tx, []uuid.UUID{found.ID}); err != nil {
 			return nil, err
 		}
+		tallies, err := prediction.Tallies(ctx, tx, []uuid.UUID{found.ID})
+		if err != nil {
+			return nil, err
+		}
+		published = tallies[found.ID].Total
 		if c.Agent, c.ClosedCount, err = s.agents.Close(ctx, tx, found.ID, s.Now()); err != nil {
 			return nil, err
 		}
@@ -92,6 +98,9 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 		s.Log.Warn("texts of a closed account are erased later", "agent_id", c.Agent.ID, "error", err)
 	}
 	c.Predictions, c.Complete = int64(n), complete
+	if complete { // maintenance may have erased some of them meanwhile
+		c.Predictions = published
+	}
 	s.recheck(ctx)
 	return c, nil
 }
