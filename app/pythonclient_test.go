@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// python runs a program in the folder of the Python clients, with only the given settings in its
-// environment.
+// python runs a program with the modules of the Python clients and only the given settings in its
+// environment. Bots keep the answers of their models in a folder of the test.
 func python(t *testing.T, settings []string, args ...string) (output string, err error) {
 	t.Helper()
 	path, err := exec.LookPath("python3")
@@ -28,7 +28,7 @@ func python(t *testing.T, settings []string, args ...string) (output string, err
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, append([]string{"-B", "-W", "error"}, args...)...)
-	cmd.Env = environment(append(settings, "PYTHONPATH="+clients, "PYTHONIOENCODING=utf-8")...)
+	cmd.Env = environment(append([]string{"PULSECAST_ANSWERS=" + t.TempDir(), "PYTHONPATH=" + clients, "PYTHONIOENCODING=utf-8"}, settings...)...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
