@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -26,58 +27,53 @@ const (
 	// spanFan is how many spans make up one span of the next length.
 	spanFan = 16
 	// growth limits the time that one look adds, as a multiple of the time covered so far.
-	growth = 7
+	growth = 5
 )
 
-// withinSpan limits w to the spans that hold its next matches, as many as limit says.
-func (f *Filter) withinSpan(ctx context.Context, db bun.IDB, w walk, after *place, limit int) error {
-	var from, oldest uuid.UUID
-	err := database.NewPlanned(db).Scan(ctx, db.NewSelect().ColumnExpr("(SELECT id FROM predictions ORDER BY id DESC LIMIT 1)").
-		ColumnExpr("(SELECT id FROM predictions ORDER BY id LIMIT 1)"), &from, &oldest)
+// inSpans selects the next matches of a search on Postgres, newest first, up to limit. One query takes the
+// looks back in turn, and Postgres takes no further look once it has enough matches.
+//
+// Each value is a subquery, so that Postgres doesn't plan the search anew for it. If it knew the words, it would
+// expect the plan for them to be better than one for all words, and planning takes longer than the search.
+func (f *Filter) inSpans(ctx context.Context, db bun.IDB, p *database.Planned, after *place, limit int) (*bun.SelectQuery, error) {
+	looks, err := f.looksBack(ctx, db, after)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if f.ranked() {
-		after = nil
+	matches := db.NewSelect().TableExpr("prediction_words AS w").Column("w.agent_id", "w.id").OrderExpr("w.id DESC").
+		Where("w.words && string_to_array(looks.spans, ' ')").
+		Where("w.words @> (SELECT ?::text[])", p.Value(pgdialect.Array(cutWords(f.Words))))
+	if after != nil && !f.ranked() {
+		matches.Where("w.id < (SELECT ?::uuid)", p.Value(after.ID))
 	}
-	if after != nil && bytes.Compare(after.ID[:], from[:]) < 0 {
-		from = after.ID
-	}
-	spans := spansBack(from, oldest)
-	var within []string
-	covered, found := int64(0), 0
-	for len(spans) > 0 && found < limit {
-		more := growth * covered
-		if found > 0 { // extrapolate from the matches found so far
-			more = min(more, 2*covered*int64(limit-found)/int64(found))
-		}
-		var names []string
-		units := int64(0)
-		for len(spans) > 0 && (units == 0 || units+spans[0].units <= more) {
-			names, units, spans = append(names, spans[0].name), units+spans[0].units, spans[1:]
-		}
-		n, err := f.countWithin(ctx, db, names, after, limit-found)
-		if err != nil {
-			return err
-		}
-		within, covered, found = append(within, names...), covered+units, found+n
-	}
-	w.Where("w.words && ?::text[]", pgdialect.Array(within))
-	return nil
+	most := p.Value(limit)
+	found := db.NewSelect().TableExpr("unnest((SELECT ?::text[])) AS looks (spans)", p.Value(pgdialect.Array(looks))).
+		Join("CROSS JOIN LATERAL (? LIMIT (SELECT ?::bigint)) AS found", matches, most).ColumnExpr("found.*")
+	return db.NewSelect().TableExpr("(? LIMIT (SELECT ?::bigint)) AS w", found, most).ColumnExpr("w.*"), nil
 }
 
-// countWithin counts the matches in the given spans, up to limit.
-func (f *Filter) countWithin(ctx context.Context, db bun.IDB, within []string, after *place, limit int) (int, error) {
-	p := database.NewPlanned(db)
-	some := db.NewSelect().TableExpr("prediction_words AS w").ColumnExpr("1").
-		Where("w.words && ?::text[]", p.Value(pgdialect.Array(within))).
-		Where(holdsWords, p.Value(pgdialect.Array(cutWords(f.Words))))
-	if after != nil {
-		some.Where("w.id < ?", p.Value(after.ID))
+// looksBack returns the spans of each look, joined with spaces. The looks go back from where the page begins to
+// the oldest prediction.
+func (f *Filter) looksBack(ctx context.Context, db bun.IDB, after *place) (looks []string, err error) {
+	var from, oldest uuid.UUID
+	err = database.NewPlanned(db).Scan(ctx, db.NewSelect().ColumnExpr("(SELECT id FROM predictions ORDER BY id DESC LIMIT 1)").
+		ColumnExpr("(SELECT id FROM predictions ORDER BY id LIMIT 1)"), &from, &oldest)
+	if err != nil {
+		return nil, err
 	}
-	var n int
-	err := p.Scan(ctx, db.NewSelect().TableExpr("(? LIMIT ?) AS matches", some, p.Value(limit)).ColumnExpr("COUNT(*)"), &n)
-	return n, err
+	if after != nil && !f.ranked() && bytes.Compare(after.ID[:], from[:]) < 0 {
+		from = after.ID
+	}
+	spans, covered := spansBack(from, oldest), int64(0)
+	for len(spans) > 0 {
+		var names []string
+		units := int64(0)
+		for len(spans) > 0 && (units == 0 || units+spans[0].units <= growth*covered) {
+			names, units, spans = append(names, spans[0].name), units+spans[0].units, spans[1:]
+		}
+		looks, covered = append(looks, strings.Join(names, " ")), covered+units
+	}
+	return looks, nil
 }
 
 // span is a period in which predictions were published.

@@ -34,7 +34,7 @@ type walk struct {
 	*bun.SelectQuery
 	rest   Filter
 	texts  bool // leave out hidden texts
-	search bool // the index is Postgres's word index, which has no order
+	search bool // the index is Postgres's word index, which has no order; see inSpans
 }
 
 // narrows reports whether f has any filter.
@@ -71,9 +71,10 @@ func (f *Filter) walk(db bun.IDB) walk {
 	byStatus := func() { w.Where("w.status = ?", f.Status); w.rest.Status = "" }
 	switch column := f.column(); {
 	case f.Words != "" && (!database.IsPostgres(db) || (f.AgentID == uuid.Nil && f.MarketID == "")):
-		w.TableExpr("prediction_words AS w")
-		whereWords(w.SelectQuery, f.Words)
 		w.rest.Words, w.search = "", database.IsPostgres(db)
+		if !w.search {
+			w.TableExpr("prediction_words AS w").Where("prediction_words MATCH ?", `"`+strings.Join(cutWords(f.Words), `" "`)+`"`)
+		}
 	case column != "" && !f.ranked():
 		results()
 		w.Column("w." + column).Where("w." + column + " IS NOT NULL")
@@ -131,8 +132,17 @@ func (f *Filter) column() string {
 	return map[Sort]string{ByResolvedAt: "resolved_at", ByEdge: "edge"}[f.Sort]
 }
 
+// plan begins a query whose plan suits every value: a search, or the newest predictions. Other lists may need
+// another index for a frequent value than for a rare one.
+func (f *Filter) plan(w walk, db bun.IDB) *database.Planned {
+	if w.search || (!f.narrows() && f.Sort == ByCreatedAt) {
+		return database.NewPlanned(db)
+	}
+	return &database.Planned{}
+}
+
 // begin sets the order of the walk and continues it after a place.
-func (f *Filter) begin(w walk, db bun.IDB, after *place) {
+func (f *Filter) begin(w walk, db bun.IDB, p *database.Planned, after *place) {
 	column := f.column()
 	switch {
 	case f.byPosition(db):
@@ -146,7 +156,7 @@ func (f *Filter) begin(w walk, db bun.IDB, after *place) {
 		}
 		w.OrderExpr("w.id DESC")
 		if after != nil && !f.ranked() {
-			w.Where("w.id < ?", after.ID)
+			w.Where("w.id < ?", p.Value(after.ID))
 		}
 	default:
 		w.OrderExpr("w." + column + " DESC, w.id DESC")
@@ -170,8 +180,8 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 		return nil, false, nil
 	}
 	w := f.walk(db)
-	f.begin(w, db, after)
-	fits := s.checks(w)
+	p := f.plan(w, db)
+	fits := s.checks(w, p)
 	limit := f.Limit + 1
 	switch {
 	case f.ranked():
@@ -183,12 +193,15 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 	case len(fits) > 0: // only hidden texts, which are rare
 		limit += moreForHidden
 	}
+	q := w.SelectQuery
 	if w.search {
-		if err := f.withinSpan(ctx, db, w, after, limit); err != nil {
+		if q, err = f.inSpans(ctx, db, p, after, limit); err != nil {
 			return nil, false, fmt.Errorf("list predictions: %w", err)
 		}
+	} else {
+		f.begin(w, db, p, after)
+		q.Limit(int64(limit))
 	}
-	q := w.Limit(int64(limit))
 	if len(fits) == 0 && !f.ranked() {
 		q.ColumnExpr("TRUE AS fits")
 	} else {
@@ -203,7 +216,7 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 		}
 		q.ColumnExpr("COALESCE(?"+all.text+", FALSE) AS fits", append([]any{true}, all.args...)...)
 	}
-	if err := q.Scan(ctx, &looked); err != nil {
+	if err := p.Scan(ctx, q, &looked); err != nil {
 		return nil, false, fmt.Errorf("list predictions: %w", err)
 	}
 	slices.SortFunc(looked, func(a, b place) int { return a.compare(&b, f.Sort) })
@@ -225,27 +238,27 @@ const (
 )
 
 // checks returns the conditions for the filters that the walk didn't apply.
-func (s Store) checks(w walk) (fits []condition) {
+func (s Store) checks(w walk, p *database.Planned) (fits []condition) {
 	check := func(of, text string, args ...any) {
 		fits = append(fits, condition{"(" + strings.Replace(of, "?", text, 1) + ")", args})
 	}
 	if w.rest.AgentID != uuid.Nil {
-		fits = append(fits, condition{"w.agent_id = ?", []any{w.rest.AgentID}})
+		fits = append(fits, condition{"w.agent_id = ?", []any{p.Value(w.rest.AgentID)}})
 	}
 	if w.rest.MarketID != "" {
-		check(ofPrediction, "p.market_id = ?", w.rest.MarketID)
+		check(ofPrediction, "p.market_id = ?", p.Value(w.rest.MarketID))
 	}
 	if w.rest.EventID != "" {
-		check(ofPrediction, "p.event_key = ?", market.EventKey(w.rest.EventID))
+		check(ofPrediction, "p.event_key = ?", p.Value(market.EventKey(w.rest.EventID)))
 	}
 	if w.rest.Category != "" {
-		check(ofPrediction, "p.category = ? AND "+revealed, w.rest.Category)
+		check(ofPrediction, "p.category = ? AND "+revealed, p.Value(w.rest.Category))
 	}
 	if w.rest.Status != "" {
-		check(ofResult, "s.status = ?", w.rest.Status)
+		check(ofResult, "s.status = ?", p.Value(w.rest.Status))
 	}
 	if w.rest.Words != "" {
-		check(ofWords, "x.words @> ?::text[]", pgdialect.Array(cutWords(w.rest.Words)))
+		check(ofWords, "x.words @> ?::text[]", p.Value(pgdialect.Array(cutWords(w.rest.Words))))
 	}
 	if w.texts && !s.viewer.Admin {
 		check(ofPrediction, textsShown)

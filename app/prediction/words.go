@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -39,20 +38,6 @@ func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 		words = "string_to_array(words, ' ') || prediction_spans(id)"
 	}
 	return database.NewWrite("INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
-}
-
-// holdsWords is the condition on Postgres that a row of prediction_words AS w holds every word of an
-// array.
-const holdsWords = "w.words @> ?::text[]"
-
-// whereWords limits q to the rows of prediction_words AS w that hold every word.
-func whereWords(q *bun.SelectQuery, words string) {
-	terms := cutWords(words)
-	if database.IsPostgres(q.DB()) {
-		q.Where(holdsWords, pgdialect.Array(terms))
-	} else {
-		q.Where("prediction_words MATCH ?", `"`+strings.Join(terms, `" "`)+`"`)
-	}
 }
 
 // IndexWords adds the next predictions to the search index, in the order of ids. It is for tables that were
