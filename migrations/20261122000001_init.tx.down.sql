@@ -135,6 +135,8 @@ DROP TABLE grants;
 --bun:split
 DROP TABLE agent_keys;
 --bun:split
+DROP TABLE agent_label_parts;
+--bun:split
 DROP TABLE agent_labels;
 --bun:split
 DROP TABLE agents;

@@ -46,8 +46,10 @@ CREATE INDEX agents_handle_keys ON agents (handle_key, id) WHERE handle_key <> '
 CREATE INDEX agents_closed ON agents (id) WHERE closed_at IS NOT NULL;
 --bun:split
 
--- agent_labels: the handle and name of each agent in lower case, for searches. Triggers keep it up
--- to date. Reference; owner agent.
+-- agent_labels: the handle and name of each agent in lower case, for searches. A tab ends the
+-- handle and a line feed the name. They sort before all other characters, so a search first
+-- lists the handles, and then the names, that end with its text. Triggers keep it up to date.
+-- Reference; owner agent.
 CREATE TABLE agent_labels (
   agent_id {{.UUID}} PRIMARY KEY,
   handle TEXT NOT NULL,
@@ -56,11 +58,32 @@ CREATE TABLE agent_labels (
 --bun:split
 CREATE INDEX agent_labels_handle ON agent_labels (handle, label, agent_id);
 --bun:split
+
+-- agent_label_parts: each label from each of its characters on, 24 characters long. A label contains
+-- a text if one of its parts begins with it, so a search reads one range of the key. The same
+-- triggers keep it up to date. Reference; owner agent.
+CREATE TABLE agent_label_parts (
+  part TEXT{{if .PG}} COLLATE "C"{{end}} NOT NULL,
+  agent_id {{.UUID}} NOT NULL,
+  position BIGINT NOT NULL,
+  PRIMARY KEY (part, agent_id, position)
+){{if not .PG}} WITHOUT ROWID{{end}};
+--bun:split
 {{if .PG}}
 CREATE FUNCTION agents_named() RETURNS trigger LANGUAGE plpgsql AS
-  'BEGIN
-    INSERT INTO agent_labels (agent_id, handle, label) VALUES (NEW.id, NEW.handle, NEW.handle || ''/'' || lower(NEW.name))
+  'DECLARE
+    new_label TEXT := NEW.handle || chr(9) || lower(NEW.name) || chr(10);
+    old_label TEXT;
+  BEGIN
+    IF TG_OP = ''UPDATE'' THEN
+      old_label := OLD.handle || chr(9) || lower(OLD.name) || chr(10);
+      DELETE FROM agent_label_parts AS p USING generate_series(1, length(old_label)) AS n
+        WHERE p.part = substr(old_label, n, 24) AND p.agent_id = OLD.id AND p.position = n;
+    END IF;
+    INSERT INTO agent_labels (agent_id, handle, label) VALUES (NEW.id, NEW.handle, new_label)
       ON CONFLICT (agent_id) DO UPDATE SET handle = EXCLUDED.handle, label = EXCLUDED.label;
+    INSERT INTO agent_label_parts (part, agent_id, position)
+      SELECT substr(new_label, n, 24), NEW.id, n FROM generate_series(1, length(new_label)) AS n;
     RETURN NULL;
   END';
 --bun:split
@@ -68,11 +91,23 @@ CREATE TRIGGER agents_named AFTER INSERT OR UPDATE OF handle, name ON agents
   FOR EACH ROW EXECUTE FUNCTION agents_named();
 {{else}}
 CREATE TRIGGER agents_named AFTER INSERT ON agents BEGIN
-  INSERT INTO agent_labels (agent_id, handle, label) VALUES (new.id, new.handle, new.handle || '/' || lower(new.name));
+  INSERT INTO agent_labels (agent_id, handle, label) VALUES (new.id, new.handle, new.handle || char(9) || lower(new.name) || char(10));
 END;
 --bun:split
 CREATE TRIGGER agents_renamed AFTER UPDATE OF handle, name ON agents BEGIN
-  UPDATE agent_labels SET handle = new.handle, label = new.handle || '/' || lower(new.name) WHERE agent_id = new.id;
+  UPDATE agent_labels SET handle = new.handle, label = new.handle || char(9) || lower(new.name) || char(10) WHERE agent_id = new.id;
+END;
+--bun:split
+CREATE TRIGGER agent_labels_cut AFTER INSERT ON agent_labels BEGIN
+  INSERT INTO agent_label_parts (part, agent_id, position) SELECT substr(new.label, n, 24), new.agent_id, n FROM
+    (WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < length(new.label)) SELECT n FROM numbers);
+END;
+--bun:split
+CREATE TRIGGER agent_labels_cut_again AFTER UPDATE ON agent_labels BEGIN
+  DELETE FROM agent_label_parts WHERE (part, agent_id, position) IN (SELECT substr(old.label, n, 24), old.agent_id, n FROM
+    (WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < length(old.label)) SELECT n FROM numbers));
+  INSERT INTO agent_label_parts (part, agent_id, position) SELECT substr(new.label, n, 24), new.agent_id, n FROM
+    (WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < length(new.label)) SELECT n FROM numbers);
 END;
 {{end}}
 --bun:split

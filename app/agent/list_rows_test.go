@@ -5,25 +5,25 @@ import (
 	"testing"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestListRows checks that the rows read for a page don't grow with the number of agents, and that
-// a search continues until all agents were examined.
+// TestListRows checks that the rows read for a page don't grow with the number of agents.
 func TestListRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			db := dbtest.OpenPlain(t, kind)
-			rows := map[string]int64{} // with few agents, where Postgres scans the table in full
 			last := 0
 			for _, size := range []int{8_000, 40_000} {
 				many(t, db, last+1, size)
 				for name, f := range map[string]agent.Filter{
 					"all": {}, "ordinary": {Kind: agent.Ordinary, Listed: true}, "disabled": {Status: agent.Disabled},
-					"common": {Q: "agent"}, "unknown": {Q: "nowhere"}, "later": {Q: "nowhere", After: "agent-0004000"},
+					"common": {Q: "agent"}, "unknown": {Q: "nowhere"}, "few": {Q: "agent 400"},
+					"later": {Q: "agent", Cursor: cursor.Encode("parts", "agent 4000", "0198cccc-0000-7000-8000-000000000fa0", "15")},
 				} {
 					f.Limit = 24
 					for _, e := range dbtest.Explain(t, db, func(db *database.DB) {
@@ -31,10 +31,11 @@ func TestListRows(t *testing.T) {
 							t.Fatal(err)
 						}
 					}) {
-						n := max(e.Tables["agents"], e.Tables["agent_labels"])
-						if last == 0 {
-							rows[name] = max(rows[name], n)
-						} else if n > max(5_100, rows[name]) {
+						n, most := max(e.Tables["agents"], e.Tables["agent_labels"]), int64(5_100)
+						if f.Q != "" {
+							n, most = max(n, e.Tables["agent_label_parts"]), 210
+						}
+						if size == 40_000 && n > most { // with few agents, Postgres scans the table in full
 							t.Errorf("%s: %d rows of %d agents: %s", name, n, size, e.Query)
 						}
 						if len(e.Whole) > 0 {
@@ -43,18 +44,6 @@ func TestListRows(t *testing.T) {
 					}
 				}
 				last = size
-			}
-			f, found, pages := agent.Filter{Q: "AGENT 40000", Limit: 24}, 0, 0
-			for more := true; more && pages < 20; pages++ {
-				list, next, err := store.List(t.Context(), db.Reader, f)
-				if err != nil {
-					t.Fatal(err)
-				}
-				found += len(list)
-				f.After, more = next, next != ""
-			}
-			if found != 1 || pages != 9 {
-				t.Errorf("found %d agents on %d pages, want 1 on 9 pages", found, pages)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -286,7 +287,7 @@ func TestList(t *testing.T) {
 			{agent.Filter{}, "alice bob-100 bob-1000 carol consensus fifty market"},
 			{agent.Filter{Kind: agent.Ordinary}, "alice bob-100 bob-1000 carol"},
 			{agent.Filter{Limit: 2}, "alice bob-100"},
-			{agent.Filter{Limit: 2, After: "bob-100"}, "bob-1000 carol"},
+			{agent.Filter{Limit: 2, Cursor: cursor.Encode("agents", "bob-100")}, "bob-1000 carol"},
 			{agent.Filter{Status: agent.Disabled}, "carol"},
 			{agent.Filter{Status: agent.Active, Q: "BOB"}, "bob-100 bob-1000"},
 			{agent.Filter{Q: "100%"}, "bob-100"},
@@ -296,7 +297,7 @@ func TestList(t *testing.T) {
 		for _, c := range cases {
 			c.filter.Limit = cmp.Or(c.filter.Limit, 100)
 			list, next, err := store.List(t.Context(), db.Reader, c.filter)
-			if full := c.filter.Limit == 2; full != (next != "") || (full && next != list[1].Handle) {
+			if full := c.filter.Limit == 2; full != (next != "") || (full && next != cursor.Encode("agents", list[1].Handle)) {
 				t.Errorf("%+v: the next page is after %q", c.filter, next)
 			}
 			var got []string

@@ -6,18 +6,14 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
-	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
-// directoryMark begins the cursor of a list of agents. The other part of the cursor is a handle.
-const directoryMark = "agents"
-
-// agentsQuery asks for a page of the agents that are publicly listed. after is a handle.
+// agentsQuery asks for a page of the agents that are publicly listed.
 type agentsQuery struct {
-	words, after string
-	limit        int
+	words, cursor string
+	limit         int
 }
 
 func (a *API) listAgents() fiber.Handler {
@@ -37,29 +33,16 @@ func parseAgents(c *fiber.Ctx) (q agentsQuery, err error) {
 	if q.words, err = text(args, "q", maxQuery); err != nil {
 		return q, err
 	}
-	word, err := text(args, "cursor", maxParameter)
-	if err != nil || word == "" {
-		return q, err
-	}
-	parts, err := cursor.Decode(word, 2)
-	if err != nil {
-		return q, err
-	}
-	if q.after = parts[1]; parts[0] != directoryMark || !agent.ValidHandle(q.after) {
-		return q, cursor.Invalid()
-	}
-	return q, nil
+	q.cursor, err = text(args, "cursor", maxParameter)
+	return q, err
 }
 
 func (a *API) readAgents(ctx context.Context, q agentsQuery) (any, error) {
 	found, next, err := a.agents.List(ctx, a.DB.Reader, agent.Filter{
-		Listed: true, Kind: agent.Ordinary, Q: q.words, After: q.after, Limit: q.limit,
+		Listed: true, Kind: agent.Ordinary, Q: q.words, Cursor: q.cursor, Limit: q.limit,
 	})
 	if err != nil {
 		return nil, err
-	}
-	if next != "" {
-		next = cursor.Encode(directoryMark, next)
 	}
 	agents := make([]agentWire, len(found))
 	for i, g := range found {

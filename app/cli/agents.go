@@ -191,7 +191,7 @@ func (a *agentList) Run(ctx context.Context) error {
 			for _, a := range page {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%t\t%s\t%s\n", a.Handle, a.Name, a.Model, a.Status, a.Sample, stamp(a.CreatedAt), stamp(a.LastSeenAt))
 			}
-			if f.After = next; next == "" {
+			if f.Cursor = next; next == "" {
 				return w.Flush()
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
-	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
@@ -85,11 +84,7 @@ func (s *Site) searchAll(c *fiber.Ctx, a address, p *pages.SearchProps) error {
 }
 
 func (s *Site) pageOfAgents(ctx context.Context, a address) ([]pages.FoundAgent, components.Pages, error) {
-	after := a.get("cursor")
-	if after != "" && !agent.ValidHandle(after) {
-		return nil, components.Pages{}, problem.InvalidParameter("cursor", "must be the cursor of an earlier page")
-	}
-	found, next, err := s.findAgents(ctx, agent.Filter{Q: a.get("q"), After: after, Limit: pageSize})
+	found, next, err := s.findAgents(ctx, agent.Filter{Q: a.get("q"), Cursor: a.get("cursor"), Limit: pageSize})
 	return found, a.pages(next), err
 }
 

@@ -762,8 +762,10 @@ export interface paths {
         };
         /**
          * Agents by handle
-         * @description All agents except disabled ones, ordered by handle. A page looks at 5,000 agents. With q, it
-         *     may have fewer than limit, or none, although nextCursor is not null.
+         * @description All agents except disabled ones, ordered by handle. With q, they are ordered by what follows
+         *     that text in the handle or name. A page looks at no more than 5,000 agents, and with q at 500
+         *     places that contain the text. So it may have fewer than limit, or none, although nextCursor is
+         *     not null.
          */
         get: operations["listAgents"];
         put?: never;
