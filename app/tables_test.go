@@ -66,8 +66,8 @@ var fanOuts = []string{
 	"prediction.CountPublished", "prediction.LatestAt", "prediction.LiveMarkets", "prediction.MarketsWithOpen",
 	"prediction.OpenOn", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.RecountMarkets", "prediction.Select",
 	"prediction.SelectTallies",
-	"prediction.Totals", "prediction.addNewest", "prediction.countWithin", "prediction.due", "prediction.nextPredicted",
-	"prediction.withinSpan", "settlement.CountEntries", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",
+	"prediction.Totals", "prediction.addNewest", "prediction.due", "prediction.looksBack", "prediction.nextPredicted",
+	"settlement.CountEntries", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",
 	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.addEntries",
 	"settlement.ledgerOf", "settlement.movesClosing", "settlement.withOpen",
 }
