@@ -35,16 +35,22 @@ func blend(a, b color.RGBA, share float64) color.RGBA {
 	return color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
 }
 
-// flat returns the drawing in the colours of the palette.
+// flat returns the drawing in the colours of the palette. Most neighbours have the same colour, so it is looked up
+// only where the colour changes.
 func flat(drawing *image.RGBA) *image.Paletted {
 	out := image.NewPaletted(drawing.Bounds(), palette)
 	known := map[color.RGBA]uint8{}
+	var last color.RGBA
+	var index uint8
 	for i := range out.Pix {
-		c := color.RGBA{drawing.Pix[4*i], drawing.Pix[4*i+1], drawing.Pix[4*i+2], 0xff}
-		index, ok := known[c]
-		if !ok {
-			index = uint8(palette.Index(c))
-			known[c] = index
+		pixel := drawing.Pix[4*i : 4*i+3 : 4*i+3]
+		if c := (color.RGBA{pixel[0], pixel[1], pixel[2], 0xff}); c != last {
+			var ok bool
+			if index, ok = known[c]; !ok {
+				index = uint8(palette.Index(c))
+				known[c] = index
+			}
+			last = c
 		}
 		out.Pix[i] = index
 	}
