@@ -326,6 +326,8 @@ CREATE INDEX agent_errors_age ON agent_errors (created_at);
 -- state in the latest update about the market. Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
+  search_text TEXT NOT NULL,
+  event_search_text TEXT,
   source TEXT NOT NULL,
   question TEXT NOT NULL,
   title TEXT NOT NULL,

@@ -22,7 +22,7 @@ import (
 func MarketCodec() signal.Codec[market.Market] {
 	return signal.Codec[market.Market]{
 		Name: "markets", Encode: EncodeMarket,
-		Text:   func(m *market.Market) string { return market.QuestionKey(m.Question + " " + m.Title) },
+		Text:   (*market.Market).SearchableText,
 		Cursor: market.CursorAfter,
 	}
 }

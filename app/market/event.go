@@ -80,6 +80,17 @@ func eventsOf(markets []Market, given []Event) []Event {
 	return out
 }
 
+// nameEvents makes the markets of events findable by the titles of these events.
+func nameEvents(markets []Market, events []Event) {
+	titles := make(map[string]string, len(events))
+	for i := range events {
+		titles[events[i].ID] = QuestionKey(events[i].Title)
+	}
+	for i := range markets {
+		markets[i].EventSearchText = titles[markets[i].EventID]
+	}
+}
+
 // take adds the values of a market to a derived event.
 func (e *Event) take(m *Market) {
 	e.Title, e.Slug = cmp.Or(e.Title, m.EventTitle), cmp.Or(e.Slug, m.EventSlug)

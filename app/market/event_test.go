@@ -205,6 +205,9 @@ func TestEventChanges(t *testing.T) {
 			!slices.Equal(e.Tags, []string{"nba"}) || !e.ClosesAt.Equal(noon.Add(time.Hour)) || !e.UpdatedAt.Equal(later.ObservedAt) {
 			t.Errorf("after a shorter reading: got %+v", e)
 		}
+		if got := groups(t, db, market.GroupFilter{Q: "TITLE old"}); got != "old:b,a/2" {
+			t.Errorf("the event's title finds %q", got)
+		}
 		moved, ended := sibling("new", "a", 0.3, 10), sibling("new", "b", 1, 10)
 		moved.ObservedAt, ended.ObservedAt = noon.Add(2*time.Minute), noon.Add(2*time.Minute)
 		ended.Closed, ended.Active = true, false

@@ -80,7 +80,7 @@ func (f GroupFilter) query(db bun.IDB) (*bun.SelectQuery, error) {
 	if f.Closed {
 		listed.Sort = ByClosing
 	}
-	looked, err := listed.window(db, GroupedMarkets)
+	looked, err := listed.window(db, shortColumns, GroupedMarkets)
 	if err != nil {
 		return nil, err
 	}
@@ -92,18 +92,16 @@ func (f GroupFilter) query(db bun.IDB) (*bun.SelectQuery, error) {
 	}
 	grouped := db.NewSelect().TableExpr("(?) AS m", looked).
 		ColumnExpr("? AS group_key", bun.Safe(EventKeySQL)).ColumnExpr("? AS at", at).
-		ColumnExpr("COALESCE(MAX("+ofEvent("volume")+"), MAX(m.volume), -1.0) AS volume").
+		ColumnExpr("MAX(m.event_id) AS event_id").ColumnExpr("MAX(m.volume) AS volume").
 		GroupExpr("?", bun.Safe(EventKeySQL))
 	if f.EventsOnly {
 		grouped.Where("m.event_id IS NOT NULL")
 	}
 	f.narrow(grouped)
-	return db.NewSelect().TableExpr("(?) AS g", grouped).Column("group_key", "volume", "at"), nil
-}
-
-// ofEvent returns a subquery for a column of a market's event. With a join, Postgres would read all events.
-func ofEvent(column string) string {
-	return "(SELECT e." + column + " FROM market_events AS e WHERE e.id = m.event_id)"
+	// A subquery, because with a join Postgres would read all events.
+	ranked := db.NewSelect().TableExpr("(?) AS g", grouped).Column("group_key", "at").
+		ColumnExpr("COALESCE((SELECT e.volume FROM market_events AS e WHERE e.id = g.event_id), g.volume, -1.0) AS volume")
+	return db.NewSelect().TableExpr("(?) AS g", ranked).Column("group_key", "volume", "at"), nil
 }
 
 // narrow keeps the groups that have a matching market.
@@ -120,9 +118,8 @@ func (f GroupFilter) narrow(grouped *bun.SelectQuery) {
 	var parts []string
 	var args []any
 	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
-		like := "%" + word + "%"
-		parts = append(parts, "(m.match_key LIKE ? OR lower(m.title) LIKE ? OR lower(COALESCE("+ofEvent("title")+", '')) LIKE ?)")
-		args = append(args, like, like, like)
+		parts = append(parts, "(? OR ?)")
+		args = append(args, occurs(grouped.DB(), word, "m.search_text"), occurs(grouped.DB(), word, "m.event_search_text"))
 	}
 	if len(parts) > 0 {
 		f.having(grouped, strings.Join(parts, " AND "), args...)
@@ -215,6 +212,15 @@ func (s Store) groups(ctx context.Context, db bun.IDB, rows []groupRow, closed b
 	return page, nil
 }
 
+// isClosed returns TRUE or NOT TRUE, to compare m.closed with. SQLite would look up "m.closed = TRUE" in an index,
+// and read all closed markets instead of the few of the events.
+func isClosed(closed bool) bun.Safe {
+	if closed {
+		return "TRUE"
+	}
+	return "NOT TRUE"
+}
+
 // listedOf counts the open or closed markets of each event.
 func listedOf(ctx context.Context, db bun.IDB, eventIDs []string, closed bool) (map[string]int, error) {
 	totals := make(map[string]int, len(eventIDs))
@@ -226,7 +232,7 @@ func listedOf(ctx context.Context, db bun.IDB, eventIDs []string, closed bool) (
 		Total   int
 	}
 	err := db.NewSelect().TableExpr("markets AS m").Column("m.event_id").ColumnExpr("COUNT(*) AS total").
-		Where("m.event_id IN ?", bun.Tuple(eventIDs)).Where("m.closed = ?", closed).Where("m.active OR m.closed").
+		Where("m.event_id IN ?", bun.Tuple(eventIDs)).Where("m.closed IS ?", isClosed(closed)).Where("m.active OR m.closed").
 		GroupExpr("m.event_id").Scan(ctx, &counts)
 	if err != nil {
 		return nil, fmt.Errorf("count the markets of events: %w", err)
@@ -245,7 +251,7 @@ func likeliest(ctx context.Context, db bun.IDB, eventIDs []string, closed bool) 
 	const order = "COALESCE(m.probability, -1) DESC, m.id"
 	numbered := db.NewSelect().Model((*Market)(nil)).Column("m.id").
 		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY m.event_id ORDER BY "+order+") AS n").
-		Where("m.event_id IN ?", bun.Tuple(eventIDs)).Where("m.closed = ?", closed).Where("m.active OR m.closed")
+		Where("m.event_id IN ?", bun.Tuple(eventIDs)).Where("m.closed IS ?", isClosed(closed)).Where("m.active OR m.closed")
 	var markets []Market
 	err := db.NewSelect().Model(&markets).
 		Where("m.id IN (SELECT id FROM (?) AS numbered WHERE n <= ?)", numbered, shownPerGroup).OrderExpr(order).Scan(ctx)

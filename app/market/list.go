@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,14 @@ type Filter struct {
 	Limit        int    // at least 1
 }
 
+// occurs returns the condition that a column contains a word. It is several times as fast as LIKE.
+func occurs(db bun.IDB, word, column string) schema.QueryWithArgs {
+	if database.IsPostgres(db) {
+		return bun.SafeQuery("strpos(?, ?) > 0", bun.Ident(column), word)
+	}
+	return bun.SafeQuery("instr(?, ?) > 0", bun.Ident(column), word)
+}
+
 // hasTag returns the condition that a market m has a tag.
 func hasTag(db bun.IDB, slug string) schema.QueryWithArgs {
 	if database.IsPostgres(db) {
@@ -52,32 +61,53 @@ func hasTag(db bun.IDB, slug string) schema.QueryWithArgs {
 // than Limit, or none, although there is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
-	n := f.Limit + 1
 	if f.narrows() {
-		n = max(n, searched)
+		return f.search(ctx, db)
 	}
-	looked, err := f.window(db, n)
+	looked, err := f.window(db, "m.*", f.Limit+1)
 	if err != nil {
 		return nil, "", err
 	}
-	q := db.NewSelect().Model(&page).ModelTableExpr("(?) AS m", looked).Limit(int64(f.Limit) + 1)
+	q := db.NewSelect().Model(&page).ModelTableExpr("(?) AS m", looked)
 	f.order(q)
-	f.narrow(q)
 	if err := q.Scan(ctx); err != nil {
 		return nil, "", fmt.Errorf("list markets: %w", err)
 	}
 	if page = inUTC(page); len(page) > f.Limit {
-		return page[:f.Limit], f.cursorAfter(&page[f.Limit-1]), nil
+		page = page[:f.Limit]
+		next = f.cursorAfter(&page[f.Limit-1])
 	}
-	if !f.narrows() {
-		return page, "", nil
+	return page, next, nil
+}
+
+// search is List with filters. It looks at the short columns of many markets and reads the ones it found.
+func (f Filter) search(ctx context.Context, db bun.IDB) (page []Market, next string, err error) {
+	n := max(f.Limit+1, searched)
+	looked, err := f.window(db, shortColumns, n)
+	if err != nil {
+		return nil, "", err
+	}
+	var found []string
+	q := db.NewSelect().TableExpr("(?) AS m", looked).Column("m.id").Limit(int64(f.Limit) + 1)
+	f.order(q)
+	f.narrow(q)
+	if err := q.Scan(ctx, &found); err != nil {
+		return nil, "", fmt.Errorf("search markets: %w", err)
+	}
+	if page, err = (Store{}).ByIDs(ctx, db, found); err != nil {
+		return nil, "", err
+	}
+	slices.SortFunc(page, func(a, b Market) int { return cmp.Compare(slices.Index(found, a.ID), slices.Index(found, b.ID)) })
+	if len(page) > f.Limit {
+		return page[:f.Limit], f.cursorAfter(&page[f.Limit-1]), nil
 	}
 	// The next page begins after the last market that this page looked at.
 	var last []Market
-	q = db.NewSelect().Model(&last).ModelTableExpr("(?) AS m", looked).Offset(int64(n) - 1).Limit(1)
+	q = db.NewSelect().TableExpr("(?) AS m", looked).Column("m.id", "m.volume", "m.closes_at", "m.closed_at", "m.first_seen_at").
+		Offset(int64(n) - 1).Limit(1)
 	f.order(q)
-	if err := q.Scan(ctx); err != nil {
-		return nil, "", fmt.Errorf("list markets: %w", err)
+	if err := q.Scan(ctx, &last); err != nil {
+		return nil, "", fmt.Errorf("search markets: %w", err)
 	}
 	if len(last) > 0 {
 		next = f.cursorAfter(&inUTC(last)[0])
@@ -102,7 +132,7 @@ func (f Filter) narrow(q *bun.SelectQuery) {
 		q.Where("m.closes_at < ?", since1970(f.ClosesBefore))
 	}
 	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
-		q.Where("(m.match_key LIKE ? OR lower(m.title) LIKE ?)", "%"+word+"%", "%"+word+"%")
+		q.Where("?", occurs(q.DB(), word, "m.search_text"))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // grown writes the markets with the numbers from..to. Two thirds are closed, and every eleventh was retired
 // while open. Five markets share an event. Half have no volume. All were first seen at one of three times, so
 // many are tied.
-func grown(t *testing.T, db *database.DB, from, to int) {
+func grown(t testing.TB, db *database.DB, from, to int) {
 	t.Helper()
 	exec := func(query string, args ...any) {
 		t.Helper()
@@ -31,11 +31,11 @@ func grown(t *testing.T, db *database.DB, from, to int) {
 	exec(`INSERT INTO market_events (id, title, volume, by_price, tags_known, updated_at)
 		SELECT 'e' || n, 'Event ' || n, n * 7919 % 100000, FALSE, FALSE, ?2 FROM `+numbers+` WHERE n % 5 = 0`, from, to, noon)
 	exec(`INSERT INTO markets (id, source, question, title, category, tags, outcomes, volume, active, closed, closes_at, closed_at, event_id,
-			scalar, match_key, first_seen_at, observed_at, sample, description)
+			scalar, match_key, search_text, first_seen_at, observed_at, sample, description)
 		SELECT 'm' || n, 'grown', 'Will ' || n || ' happen?', 'Will ' || n || ' happen?', CASE WHEN n % 1000 = 1 THEN 'rare' ELSE 'sports' END, '["cup"]',
 			'["Yes","No"]', CASE WHEN n % 2 = 0 THEN n * 7919 % 1000003 END, n % 11 <> 0, n % 3 <> 0, `+at("n")+`,
 			CASE WHEN n % 3 = 1 THEN `+at("n + 1")+` END, CASE WHEN n % 7 <> 0 THEN 'e' || (n - n % 5) END,
-			FALSE, 'will ' || n || ' happen', `+at("n % 3")+`, ?2, FALSE, ?3 FROM `+numbers, from, to, noon, strings.Repeat("How it settles. ", 20))
+			FALSE, 'will ' || n || ' happen', 'will ' || n || ' happen will ' || n || ' happen', `+at("n % 3")+`, ?2, FALSE, ?3 FROM `+numbers, from, to, noon, strings.Repeat("How it settles. ", 20))
 	if db.Kind == database.Postgres {
 		exec("VACUUM ANALYZE")
 	}
@@ -168,9 +168,9 @@ func TestTitleRows(t *testing.T) {
 			}
 			last := 0
 			for _, size := range []int{2_000, 12_000} {
-				exec(`INSERT INTO markets (id, source, question, title, outcomes, active, closed, event_id, event_title, scalar, match_key, first_seen_at, observed_at, sample)
+				exec(`INSERT INTO markets (id, source, question, title, outcomes, active, closed, event_id, event_title, scalar, match_key, search_text, first_seen_at, observed_at, sample)
 					SELECT 'm' || n, 'x', 'q', 'Title ' || n, '["Yes","No"]', TRUE, FALSE, CASE WHEN n % 10 <> 0 THEN 'e' || (n % 4) END,
-						CASE WHEN n % 4 = 1 THEN 'Event 1' END, FALSE, 'q', ?2, ?2, FALSE
+						CASE WHEN n % 4 = 1 THEN 'Event 1' END, FALSE, 'q', 'q title', ?2, ?2, FALSE
 					FROM (WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers`, last+1, size, noon)
 				if kind == database.Postgres {
 					exec("VACUUM ANALYZE")

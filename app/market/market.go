@@ -76,6 +76,10 @@ type Market struct {
 
 	// MatchKey is QuestionKey(Question), for linking predictions by title.
 	MatchKey string
+	// SearchText is what a search for markets looks at: QuestionKey of the question and the title.
+	SearchText string
+	// EventSearchText is QuestionKey of the event's title. A search for events looks at it too.
+	EventSearchText string `bun:",nullzero"`
 
 	FirstSeenAt time.Time
 	ObservedAt  time.Time // time of the last tick that saw it
@@ -169,6 +173,9 @@ func QuestionKey(question string) string {
 	}
 	return b.String()
 }
+
+// SearchableText returns the value of SearchText.
+func (m *Market) SearchableText() string { return QuestionKey(m.Question + " " + m.Title) }
 
 // ShortName returns the market's name within its event: its label, else its title without the event's title,
 // else the title.

@@ -34,7 +34,9 @@ type Store struct{}
 // The events of the markets are stored too. An event that isn't given is derived from its markets.
 func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events ...Event) error {
 	list := prepared(markets)
-	if err := storeEvents(ctx, db, eventsOf(list, events)); err != nil {
+	events = eventsOf(list, events)
+	nameEvents(list, events)
+	if err := storeEvents(ctx, db, events); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(list, chunk) {
@@ -75,7 +77,7 @@ func prepared(markets []Market) []Market {
 		if m.Outcomes == nil {
 			m.Outcomes = []string{}
 		}
-		m.MatchKey = QuestionKey(m.Question)
+		m.MatchKey, m.SearchText = QuestionKey(m.Question), m.SearchableText()
 		out = append(out, m)
 	}
 	slices.SortFunc(out, func(a, b Market) int { return strings.Compare(a.ID, b.ID) })
@@ -113,11 +115,11 @@ func (Store) settleSamples(ctx context.Context, db bun.IDB, part []Market) ([]Ma
 
 // kept are the columns that keep their value if a reading leaves them out.
 var kept = []string{"slug", "category", "closes_at", "url", "image_url", "description",
-	"resolution_source", "tags", "event_id", "event_title", "event_slug", "event_position", "label", "condition_id", "token_ids"}
+	"resolution_source", "tags", "event_id", "event_title", "event_search_text", "event_slug", "event_position", "label", "condition_id", "token_ids"}
 
 // taken are the columns that always take the newest reading's value.
 var taken = []string{"source", "question", "title", "outcomes", "prices", "probability", "price",
-	"volume", "liquidity", "best_bid", "best_ask", "volume_24h", "price_change_24h", "active", "closed", "scalar", "resolution", "match_key", "observed_at", "sample"}
+	"volume", "liquidity", "best_bid", "best_ask", "volume_24h", "price_change_24h", "active", "closed", "scalar", "resolution", "match_key", "search_text", "observed_at", "sample"}
 
 func upsert(ctx context.Context, db bun.IDB, part []Market) error {
 	q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")

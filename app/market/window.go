@@ -40,11 +40,14 @@ func (f Filter) order(q *bun.SelectQuery) {
 	}
 }
 
+// shortColumns are the columns that order markets, filter them and group them. The others can be long.
+const shortColumns = "m.id, m.search_text, m.event_search_text, m.category, m.tags, m.volume, m.closes_at, m.closed_at, m.first_seen_at, m.event_id"
+
 // window selects the next markets AS m in the order of the list, at most limit, without the other filters. It
 // reads at most twice as many along an index.
-func (f Filter) window(db bun.IDB, limit int) (*bun.SelectQuery, error) {
+func (f Filter) window(db bun.IDB, columns string, limit int) (*bun.SelectQuery, error) {
 	next := func() *bun.SelectQuery {
-		q := db.NewSelect().TableExpr("markets AS m").Limit(int64(limit))
+		q := db.NewSelect().TableExpr("markets AS m").ColumnExpr(columns).Limit(int64(limit))
 		if f.Closed {
 			q.Where("m.closed")
 		} else {

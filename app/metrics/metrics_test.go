@@ -275,8 +275,8 @@ func fill(t *testing.T, db *database.DB) {
 		id     string
 		sample bool
 	}{{"closed", false}, {"sample", true}} {
-		exec("INSERT INTO markets (id, source, question, title, outcomes, closed_at, active, closed, scalar, match_key, first_seen_at, observed_at, sample)"+
-			" VALUES (?, 'x', 'q', 't', '[]', ?, FALSE, TRUE, FALSE, '', ?, ?, ?)", m.id, noon.Add(-30*time.Minute), noon, noon, m.sample)
+		exec("INSERT INTO markets (id, source, question, title, outcomes, closed_at, active, closed, scalar, match_key, search_text, first_seen_at, observed_at, sample)"+
+			" VALUES (?, 'x', 'q', 't', '[]', ?, FALSE, TRUE, FALSE, '', '', ?, ?, ?)", m.id, noon.Add(-30*time.Minute), noon, noon, m.sample)
 	}
 	publish := func(market string, horizon, created time.Time, baseline prediction.BaselineState, sample bool) {
 		err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(noon), AgentID: uuid.MustParse(agent), MarketID: market, HorizonAt: horizon,

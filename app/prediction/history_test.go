@@ -71,8 +71,8 @@ func (h history) write(t testing.TB, db *database.DB, from, to int) {
 				historyAgent(n), fmt.Sprint("past-", n), h.start)
 		}
 		for n := 1; n <= h.markets; n++ {
-			exec(`INSERT INTO markets (id, source, question, title, category, outcomes, active, closed, scalar, match_key, first_seen_at, observed_at, sample)
-				VALUES (?0, 'past', ?0, ?0, 'c0', '["Yes","No"]', TRUE, FALSE, FALSE, ?0, ?1, ?1, FALSE)`, fmt.Sprint("m", n), h.start)
+			exec(`INSERT INTO markets (id, source, question, title, category, outcomes, active, closed, scalar, match_key, search_text, first_seen_at, observed_at, sample)
+				VALUES (?0, 'past', ?0, ?0, 'c0', '["Yes","No"]', TRUE, FALSE, FALSE, ?0, ?0, ?1, ?1, FALSE)`, fmt.Sprint("m", n), h.start)
 		}
 	}
 	dialect := strings.NewReplacer(onSQLite...)

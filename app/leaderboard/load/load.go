@@ -86,9 +86,9 @@ func (l *loader) addAgents(ctx context.Context) error {
 // addMarkets adds two markets a day. Each hundred markets in a row share a category.
 func (l *loader) addMarkets(ctx context.Context) error {
 	return l.exec(ctx, `INSERT INTO markets (id, source, question, title, category, outcomes, prices, probability, volume,
-			closes_at, active, closed, scalar, match_key, first_seen_at, observed_at, sample)
+			closes_at, active, closed, scalar, match_key, search_text, first_seen_at, observed_at, sample)
 		SELECT 'load-' || m, 'load', 'Load ' || m, 'Load ' || m, 'category-' || (m / 100) % 8, '["Yes","No"]', '[0.5,0.5]', 0.5, m,
-			?0::timestamptz - (m / 2) % 180 * interval '1 day', FALSE, TRUE, FALSE, 'load ' || m, ?0, ?0, FALSE
+			?0::timestamptz - (m / 2) % 180 * interval '1 day', FALSE, TRUE, FALSE, 'load ' || m, 'load ' || m || ' load ' || m, ?0, ?0, FALSE
 		FROM generate_series(0, ?1) AS m`, l.at, l.markets-1)
 }
 
