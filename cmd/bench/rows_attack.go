@@ -24,6 +24,9 @@ import (
 // attackers lists the numbers of attacking addresses to measure with.
 var attackers = []int{0, 1, 20}
 
+// siegeLength is the least length of a measurement. The p99 of a shorter one is the latency of one or two requests.
+const siegeLength = 10 * time.Second
+
 // attackerClients is the number of connections that each attacking address keeps busy.
 const attackerClients = 4
 
@@ -126,7 +129,7 @@ func (b *bench) attackOn(ctx context.Context, at, url string, keys []string) ([]
 	for round := range b.Rounds {
 		for i := range attackers {
 			count := attackers[(i+round)%len(attackers)]
-			found, sent, err := s.measure(ctx, count, b.length())
+			found, sent, err := s.measure(ctx, count, max(b.length(), siegeLength))
 			if err != nil {
 				return nil, err
 			}
