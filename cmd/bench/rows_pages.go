@@ -13,6 +13,9 @@ import (
 // publishedBeside is the number of predictions published per second while pages are read.
 const publishedBeside = 200
 
+// fullPage is how many predictions fill the page of a market.
+const fullPage = 24
+
 // page is the first page of a list, or one record.
 type page struct {
 	name string // the path in the contract
@@ -82,6 +85,10 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer n.Stop()
+	// So that no page gets longer while it is measured.
+	if _, err := p.run(ctx, traffic{clients: 64, count: int64(fullPage * len(b.seeded.markets))}); err != nil {
+		return nil, err
+	}
 	pages, err := n.firstPages(ctx, b.seeded)
 	if err != nil {
 		return nil, err
