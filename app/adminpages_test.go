@@ -28,7 +28,7 @@ func TestAdminPagesInABrowser(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte("<h1>Not today</h1>\x00"))
 	})
-	p, key := startDemo(t, "DATABASE_URL=sqlite://demo.db", "RATE_LIMIT_READS=off", "POLYMARKET_URL="+u.URL)
+	p, key := startDemo(t, "RATE_LIMIT_READS=off", "POLYMARKET_URL="+u.URL)
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
 	if err != nil {
 		t.Fatal(err)

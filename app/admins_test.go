@@ -91,7 +91,7 @@ func TestAdminInABrowser(t *testing.T) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			p, key := startDemo(t, "DATABASE_URL="+dbtest.URL(t, kind))
+			p, key := startDemo(t, "DATABASE_URL="+demoURL(t, kind))
 			password := regexp.MustCompile(`name demo, password (\S+)`).FindStringSubmatch(p.out.String())
 			if password == nil {
 				t.Fatalf("the demo prints no admin password:\n%s", p.out)

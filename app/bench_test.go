@@ -58,7 +58,7 @@ func BenchmarkMarketsOverHTTP(b *testing.B) {
 // uncompressed, as programs ask for it. Pages are made anew every two seconds. Compare the ns/op: a
 // page may take at most twice as long as the endpoint.
 func BenchmarkPagesOverHTTP(b *testing.B) {
-	p := startProcess(b, []string{"DATABASE_URL=" + dbtest.URL(b, database.SQLite), "LOG_FORMAT=off", "RATE_LIMIT_SNAPSHOT=off", "RATE_LIMIT_READS=off"}, "serve", "--demo")
+	p, _ := startDemo(b, "LOG_FORMAT=off", "RATE_LIMIT_SNAPSHOT=off", "RATE_LIMIT_READS=off")
 	p.until("/api/leaderboard", "", func(a map[string]any) bool { return dig(a, "leaderboard", 9) != nil })
 	address := p.base[len("http://"):]
 	const list = "/api/intelligence/markets?limit=24"

@@ -13,9 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // author is a person who uses the client commands with separate settings.
@@ -70,7 +67,7 @@ func (a *author) answered(args ...string) (answer map[string]any) {
 // TestClients tries every client against one demo, as an author would.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off", "REGISTRATION_RATE=off"}, "serve", "--demo")
+	p, _ := startDemo(t, "LOG_FORMAT=off", "REGISTRATION_RATE=off")
 	for name, try := range map[string]func(*testing.T, *process){
 		"Python": usePythonClient, "Python bot": runPythonBot, "TypeScript": useTypeScriptClient,
 		"commands": useCommands, "watch": useWatch, "replay": useReplay,

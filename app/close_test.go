@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // TestClosedAccount checks that after an account is closed no column of the database contains its
@@ -21,7 +20,7 @@ func TestClosedAccount(t *testing.T) {
 	for _, kind := range []database.Kind{database.SQLite, database.Postgres} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			closeAccount(t, dbtest.URL(t, kind))
+			closeAccount(t, demoURL(t, kind))
 		})
 	}
 }

@@ -10,9 +10,6 @@ import (
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
-
-	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // pasted runs blocks of commands as a reader would paste them: one after the other in one shell, in
@@ -115,7 +112,7 @@ func blocksOf(s *goquery.Selection) (blocks []string) {
 // TestGuidePasted runs every command on the pages of the documentation, as shown.
 func TestGuidePasted(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off", "REGISTRATION_RATE=off"}, "serve", "--demo")
+	p, _ := startDemo(t, "LOG_FORMAT=off", "REGISTRATION_RATE=off")
 	start := p.page(t, "/docs")
 	key := blocksOf(start.Find("section[aria-labelledby=key]"))
 	if len(key) != 1 {

@@ -6,22 +6,10 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
-
-// startDemo starts the demo in an empty directory and returns the key that it prints.
-func startDemo(t *testing.T, settings ...string) (p *process, key string) {
-	t.Helper()
-	p = startProcess(t, settings, "serve", "--demo")
-	found := regexp.MustCompile(`export PULSECAST_API_KEY=(\S+)`).FindStringSubmatch(p.out.String())
-	if found == nil {
-		t.Fatalf("the demo printed no key:\n%s", p.out)
-	}
-	return p, found[1]
-}
 
 // TestDemoLives checks the demo while no source answers: a visitor's prediction on a sample market
 // gets its baseline, and health says what is served and what fails.

@@ -103,7 +103,7 @@ func TestMCP(t *testing.T) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			p, key := startDemo(t, "DATABASE_URL="+dbtest.URL(t, kind))
+			p, key := startDemo(t, "DATABASE_URL="+demoURL(t, kind))
 			anonymous, ada := p.model(t, "/mcp/public", ""), p.model(t, "/mcp", key)
 			t.Run("tools", func(t *testing.T) { ada.listsTools(t) })
 			t.Run("prompts", func(t *testing.T) { ada.prompts(t) })

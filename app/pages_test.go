@@ -80,7 +80,7 @@ func sitePages(t *testing.T, p *process) map[string]int {
 func TestSiteInABrowser(t *testing.T) {
 	t.Parallel()
 	browser := startBrowser(t)
-	p := startProcess(t, []string{"DATABASE_URL=sqlite://demo.db", "RATE_LIMIT_READS=off", "REGISTRATION=open", "REGISTRATION_RATE=off"}, "serve", "--demo")
+	p, _ := startDemo(t, "RATE_LIMIT_READS=off", "REGISTRATION=open", "REGISTRATION_RATE=off")
 	t.Run("pages", func(t *testing.T) { lookAtPages(t, browser, p) })
 	t.Run("clicks", func(t *testing.T) { clickThrough(t, browser, p) })
 	t.Run("swaps", func(t *testing.T) { swapInPlace(t, browser, p) })

@@ -42,8 +42,10 @@ var binary = sync.OnceValues(func() (path string, err error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if binaryDir != "" {
-		os.RemoveAll(binaryDir)
+	for _, dir := range []string{binaryDir, seededDir} {
+		if dir != "" {
+			os.RemoveAll(dir)
+		}
 	}
 	os.Exit(code)
 }

@@ -10,7 +10,6 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -121,7 +120,7 @@ var surfaces = []struct {
 // reappear.
 func TestVisibility(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "p.db")
+	path := demoCopy(t)
 	p, _ := startDemo(t, "DATABASE_URL=sqlite://"+path, "RATE_LIMIT_READS=off")
 	p.until("/api/leaderboard?limit=1", "", func(a map[string]any) bool { return dig(a, "leaderboard", 0, "agent", "handle") != nil })
 	_, board := p.call("GET", "/api/leaderboard?limit=1", "", nil)

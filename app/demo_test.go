@@ -1,0 +1,128 @@
+package app_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+// seededDir is the folder of seeded, empty until a test uses it.
+var seededDir string
+
+// seeded is the folder of a demo that has filled its database and sealed all past days. That takes ten times as
+// long as another start, so tests start demos from copies of this folder.
+var seeded = sync.OnceValues(func() (dir string, err error) {
+	path, err := binary()
+	if err != nil {
+		return "", err
+	}
+	if seededDir, err = os.MkdirTemp("", "pulsecast-demo"); err != nil {
+		return "", err
+	}
+	cmd := exec.Command(path, "serve", "--demo")
+	cmd.Env, cmd.Dir = environment("DATABASE_URL=sqlite://demo.db"), seededDir
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	lines, base := bufio.NewScanner(out), ""
+	for base == "" && lines.Scan() {
+		if found := servesAt.FindStringSubmatch(lines.Text()); found != nil {
+			base = found[1]
+		}
+	}
+	if base == "" {
+		return "", fmt.Errorf("the demo ended before it served: %w", cmd.Wait())
+	}
+	err = untilSealed(base)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return "", err
+	}
+	for lines.Scan() { // until the program closes its output
+	}
+	if ended := cmd.Wait(); err == nil && ended != nil {
+		err = fmt.Errorf("stop the demo: %w", ended)
+	}
+	return seededDir, err
+})
+
+// untilSealed waits until a demo has sealed yesterday, the last of its past days.
+func untilSealed(base string) error {
+	deadline := time.After(5 * time.Minute) // far more than needed, because the machine may be busy
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var list struct{ Days []struct{ Day string } }
+		response, err := http.Get(base + "/api/data")
+		if err != nil {
+			return err
+		}
+		err = json.NewDecoder(response.Body).Decode(&list)
+		response.Body.Close()
+		if err != nil {
+			return err
+		}
+		if len(list.Days) > 0 && list.Days[0].Day == time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly) {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return fmt.Errorf("the demo has sealed %v", list.Days)
+		}
+	}
+}
+
+// demoCopy copies seeded and returns the path of the database in the copy.
+func demoCopy(t testing.TB) string {
+	t.Helper()
+	dir, err := seeded()
+	if err != nil {
+		t.Fatal("start the demo to copy: ", err)
+	}
+	to := filepath.Join(t.TempDir(), "demo")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(to, "demo.db")
+}
+
+// demoURL returns the address of a database for a demo: a copy of seeded on SQLite, and an empty one on Postgres.
+func demoURL(t testing.TB, kind database.Kind) string {
+	t.Helper()
+	if kind == database.SQLite {
+		return "sqlite://" + demoCopy(t)
+	}
+	return dbtest.URL(t, kind)
+}
+
+// startDemo starts the demo and returns the key that it prints. It starts from a copy of seeded if the settings
+// name no database.
+func startDemo(t testing.TB, settings ...string) (p *process, key string) {
+	t.Helper()
+	if !strings.Contains(strings.Join(settings, "\n"), "DATABASE_URL=") {
+		settings = append(settings, "DATABASE_URL="+demoURL(t, database.SQLite))
+	}
+	p = startProcess(t, settings, "serve", "--demo")
+	found := regexp.MustCompile(`export PULSECAST_API_KEY=(\S+)`).FindStringSubmatch(p.out.String())
+	if found == nil {
+		t.Fatalf("the demo printed no key:\n%s", p.out)
+	}
+	return p, found[1]
+}
