@@ -77,7 +77,7 @@ func (f *Filter) examine(ctx context.Context, db bun.IDB) (examined []part, more
 		start = string(runes[:partLength])
 	}
 	p := database.NewPlanned(db)
-	find, text := "instr", func(v string) any { return v }
+	find, text := "instr", func(v string) any { return p.Value(v) }
 	if database.IsPostgres(db) {
 		// As a subquery, a text doesn't make Postgres plan the search anew.
 		find, text = "strpos", func(v string) any { return bun.SafeQuery("(SELECT ?::text)", p.Value(v)) }

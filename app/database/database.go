@@ -178,7 +178,7 @@ func openSQLite(path string) (*DB, error) {
 	reader.SetMaxIdleConns(8)
 	return &DB{
 		DB:      bun.NewDB(writer, sqlitedialect.New()),
-		Reader:  bun.NewDB(reader, sqlitedialect.New()),
+		Reader:  withStatements(reader),
 		Kind:    SQLite,
 		Breaker: newBreaker(&sqliteProbe{name + "?_pragma=busy_timeout(0)&_txlock=immediate"}),
 		path:    path,

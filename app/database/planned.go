@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -10,41 +11,66 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// Planned makes a query that each connection to Postgres plans only once. Bun writes values into
-// the text of a query, so Postgres sees each query as new. Planning a few joins can take longer
-// than running them. Use Planned for the most frequent queries. It makes an ordinary query on
+// Planned makes a query that each connection plans only once. Bun writes values into the text of a
+// query, so the database sees each query as new. Planning a few joins can take longer than running
+// them. Use Planned for the most frequent queries. It makes an ordinary query in a transaction on
 // SQLite, behind a pooler, and if DATABASE_URL sets statement_cache_capacity=0.
 type Planned struct {
-	conn bun.IConn // nil for an ordinary query
-	args []any
+	conn  bun.IConn // nil for an ordinary query
+	first int       // number of the args before the first value
+	args  []any
 }
 
 // NewPlanned begins a query on db.
 func NewPlanned(db bun.IDB) *Planned {
 	conn := driverOf(db)
+	if d, ok := db.Dialect().(preparing); ok {
+		if pool, ok := conn.(*sql.DB); ok {
+			return &Planned{conn: preparedConn{pool, d.statements}}
+		}
+		return &Planned{}
+	}
 	if isUnplanned(db) || conn == nil || !IsPostgres(db) {
 		return &Planned{}
 	}
-	return &Planned{conn: conn, args: []any{pgx.QueryExecModeCacheStatement}}
+	return &Planned{conn: conn, first: 1, args: []any{pgx.QueryExecModeCacheStatement}}
 }
 
 // Value returns what to pass to Bun's builder in place of v. Two queries share a plan only if they
-// differ in nothing but such values. A connection keeps 512 plans.
+// differ in nothing but such values. A connection keeps 512 plans on Postgres, and keptStatements on
+// SQLite.
 func (p *Planned) Value(v any) any {
 	if p.conn == nil {
 		return v
 	}
-	if array, ok := v.(*pgdialect.ArrayValue); ok {
+	if p.prepares() {
+		value, err := boundValue(v)
+		if err != nil {
+			return v
+		}
+		v = value
+	} else if array, ok := v.(*pgdialect.ArrayValue); ok {
 		v = array.Value() // the driver knows slices, but not Bun's arrays
 	}
 	p.args = append(p.args, v)
-	return bun.Safe(fmt.Sprintf("$%d", len(p.args)-1))
+	return bun.Safe(fmt.Sprintf("$%d", len(p.args)-p.first))
 }
 
-// In limits q to rows in which column is one of values, a slice. Lists of any length share one plan.
+// prepares reports whether the query is for SQLite.
+func (p *Planned) prepares() bool {
+	_, ok := p.conn.(preparedConn)
+	return ok
+}
+
+// In limits q to rows in which column is one of values, a slice of texts or of UUIDs. Lists of any length share
+// one plan.
 func (p *Planned) In(q *bun.SelectQuery, column string, values any) *bun.SelectQuery {
 	if p.conn == nil {
 		return q.Where("? IN (?)", bun.Ident(column), bun.List(values))
+	}
+	if p.prepares() {
+		list, _ := json.Marshal(values) // texts and UUIDs always marshal
+		return q.Where("? IN (SELECT value FROM json_each(?))", bun.Ident(column), p.Value(string(list)))
 	}
 	return q.Where("? = ANY(?)", bun.Ident(column), p.Value(values))
 }

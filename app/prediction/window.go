@@ -63,17 +63,17 @@ func (f *Filter) lists() bool {
 
 // walk chooses the index. Conditions of partial indexes are literals, so that a plan for any value can use the
 // index.
-func (f *Filter) walk(db bun.IDB) walk {
+func (f *Filter) walk(db bun.IDB, p *database.Planned) walk {
 	w := walk{SelectQuery: db.NewSelect().Column("w.agent_id", "w.id"), rest: *f, texts: f.Words != "" || f.Category != ""}
 	predictions, results := func() { w.TableExpr("predictions AS w") }, func() { w.TableExpr("results AS w") }
 	byAgent := func() { w.Where("w.agent_id = ?", f.AgentID); w.rest.AgentID = uuid.Nil }
 	byMarket := func() { w.Where("w.market_id = ?", f.MarketID); w.rest.MarketID = "" }
 	byStatus := func() { w.Where("w.status = ?", f.Status); w.rest.Status = "" }
 	switch column := f.column(); {
-	case f.Words != "" && (!database.IsPostgres(db) || (f.AgentID == uuid.Nil && f.MarketID == "")):
+	case f.inIndexOfWords(db):
 		w.rest.Words, w.search = "", database.IsPostgres(db)
 		if !w.search {
-			w.TableExpr("prediction_words AS w").Where("prediction_words MATCH ?", `"`+strings.Join(cutWords(f.Words), `" "`)+`"`)
+			w.TableExpr("prediction_words AS w").Where("prediction_words MATCH ?", p.Value(`"`+strings.Join(cutWords(f.Words), `" "`)+`"`))
 		}
 	case column != "" && !f.ranked():
 		results()
@@ -122,6 +122,12 @@ func onMarket(db bun.IDB, alias string) string {
 	return alias + ".market_id = ?0"
 }
 
+// inIndexOfWords reports whether the list walks the search index. On Postgres an agent or a market has few enough
+// predictions to look at each.
+func (f *Filter) inIndexOfWords(db bun.IDB) bool {
+	return f.Words != "" && (!database.IsPostgres(db) || (f.AgentID == uuid.Nil && f.MarketID == ""))
+}
+
 // walksOpen reports whether the list walks the index of open predictions on a market.
 func (f *Filter) walksOpen() bool {
 	return f.MarketID != "" && f.Status == Open && f.AgentID == uuid.Nil && f.Words == "" && f.Sort == ByCreatedAt
@@ -134,8 +140,8 @@ func (f *Filter) column() string {
 
 // plan begins a query whose plan suits every value: a search, or the newest predictions. Other lists may need
 // another index for a frequent value than for a rare one.
-func (f *Filter) plan(w walk, db bun.IDB) *database.Planned {
-	if w.search || (!f.narrows() && f.Sort == ByCreatedAt) {
+func (f *Filter) plan(db bun.IDB) *database.Planned {
+	if f.inIndexOfWords(db) || (!f.narrows() && f.Sort == ByCreatedAt) {
 		return database.NewPlanned(db)
 	}
 	return &database.Planned{}
@@ -148,7 +154,7 @@ func (f *Filter) begin(w walk, db bun.IDB, p *database.Planned, after *place) {
 	case f.byPosition(db):
 		w.ColumnExpr("w.rowid AS position").OrderExpr("w.rowid DESC")
 		if after != nil && !f.ranked() {
-			w.Where("w.rowid < ?", after.Position)
+			w.Where("w.rowid < ?", p.Value(after.Position))
 		}
 	case column == "" || f.ranked():
 		if f.walksOpen() {
@@ -179,8 +185,8 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 	if !f.lists() {
 		return nil, false, nil
 	}
-	w := f.walk(db)
-	p := f.plan(w, db)
+	p := f.plan(db)
+	w := f.walk(db, p)
 	fits := s.checks(w, p)
 	limit := f.Limit + 1
 	switch {

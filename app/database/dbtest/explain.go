@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -31,6 +32,9 @@ func OpenPlain(t testing.TB, kind database.Kind) *database.DB {
 	db, err := database.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if kind == database.SQLite {
+		db.Reader = bun.NewDB(db.Reader.DB, sqlitedialect.New())
 	}
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
