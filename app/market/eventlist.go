@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
@@ -56,14 +57,15 @@ const GroupedMarkets = searched
 func (s Store) Groups(ctx context.Context, db bun.IDB, f GroupFilter) (page []Group, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
 	var rows []groupRow
-	q, err := f.query(db)
+	p := database.NewPlanned(db)
+	q, err := f.query(db, p)
 	if err != nil {
 		return nil, "", err
 	}
-	if err := f.page(q.Limit(int64(f.Limit) + 1)); err != nil {
+	if err := f.page(q.Limit(int64(f.Limit)+1), p); err != nil {
 		return nil, "", err
 	}
-	if err := q.Scan(ctx, &rows); err != nil {
+	if err := p.Scan(ctx, q, &rows); err != nil {
 		return nil, "", fmt.Errorf("list events: %w", err)
 	}
 	if len(rows) > f.Limit {
@@ -75,12 +77,12 @@ func (s Store) Groups(ctx context.Context, db bun.IDB, f GroupFilter) (page []Gr
 }
 
 // query selects every group with the values that order it.
-func (f GroupFilter) query(db bun.IDB) (*bun.SelectQuery, error) {
+func (f GroupFilter) query(db bun.IDB, p *database.Planned) (*bun.SelectQuery, error) {
 	listed := Filter{Closed: f.Closed, Sort: ByVolume}
 	if f.Closed {
 		listed.Sort = ByClosing
 	}
-	looked, err := listed.window(db, shortColumns, GroupedMarkets)
+	looked, err := listed.window(db, p, shortColumns, GroupedMarkets)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +99,7 @@ func (f GroupFilter) query(db bun.IDB) (*bun.SelectQuery, error) {
 	if f.EventsOnly {
 		grouped.Where("m.event_id IS NOT NULL")
 	}
-	f.narrow(grouped)
+	f.narrow(grouped, p)
 	// A subquery, because with a join Postgres would read all events.
 	ranked := db.NewSelect().TableExpr("(?) AS g", grouped).Column("group_key", "at").
 		ColumnExpr("COALESCE((SELECT e.volume FROM market_events AS e WHERE e.id = g.event_id), g.volume, -1.0) AS volume")
@@ -105,21 +107,21 @@ func (f GroupFilter) query(db bun.IDB) (*bun.SelectQuery, error) {
 }
 
 // narrow keeps the groups that have a matching market.
-func (f GroupFilter) narrow(grouped *bun.SelectQuery) {
+func (f GroupFilter) narrow(grouped *bun.SelectQuery, p *database.Planned) {
 	if f.Category != "" {
-		f.having(grouped, "m.category = ?", f.Category)
+		f.having(grouped, "m.category = ?", p.Value(f.Category))
 	}
 	if f.Tag != "" {
-		f.having(grouped, "?", hasTag(grouped.DB(), f.Tag))
+		f.having(grouped, "?", hasTag(grouped.DB(), p, f.Tag))
 	}
 	if !f.ClosesBefore.IsZero() {
-		f.having(grouped, "m.closes_at < ?", since1970(f.ClosesBefore))
+		f.having(grouped, "m.closes_at < ?", p.Value(since1970(f.ClosesBefore)))
 	}
 	var parts []string
 	var args []any
 	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
 		parts = append(parts, "(? OR ?)")
-		args = append(args, occurs(grouped.DB(), word, "m.search_text"), occurs(grouped.DB(), word, "m.event_search_text"))
+		args = append(args, occurs(grouped.DB(), p, word, "m.search_text"), occurs(grouped.DB(), p, word, "m.event_search_text"))
 	}
 	if len(parts) > 0 {
 		f.having(grouped, strings.Join(parts, " AND "), args...)
@@ -132,7 +134,7 @@ func (f GroupFilter) having(q *bun.SelectQuery, condition string, args ...any) {
 }
 
 // page orders the groups and begins after the last row of the previous page.
-func (f GroupFilter) page(q *bun.SelectQuery) error {
+func (f GroupFilter) page(q *bun.SelectQuery, p *database.Planned) error {
 	column, falling := "at", true
 	switch {
 	case f.Sort == ByVolume:
@@ -162,7 +164,7 @@ func (f GroupFilter) page(q *bun.SelectQuery) error {
 		return err
 	}
 	c := bun.Ident(column)
-	q.Where("(g.? ? ? OR (g.? = ? AND g.group_key > ?))", c, behind, place, c, place, parts[2])
+	q.Where("(g.? ? ? OR (g.? = ? AND g.group_key > ?))", c, behind, p.Value(place), c, p.Value(place), p.Value(parts[2]))
 	return nil
 }
 

@@ -40,20 +40,20 @@ type Filter struct {
 }
 
 // occurs returns the condition that a column contains a word. It is several times as fast as LIKE.
-func occurs(db bun.IDB, word, column string) schema.QueryWithArgs {
+func occurs(db bun.IDB, p *database.Planned, word, column string) schema.QueryWithArgs {
 	if database.IsPostgres(db) {
-		return bun.SafeQuery("strpos(?, ?) > 0", bun.Ident(column), word)
+		return bun.SafeQuery("strpos(?, ?) > 0", bun.Ident(column), p.Value(word))
 	}
-	return bun.SafeQuery("instr(?, ?) > 0", bun.Ident(column), word)
+	return bun.SafeQuery("instr(?, ?) > 0", bun.Ident(column), p.Value(word))
 }
 
 // hasTag returns the condition that a market m has a tag.
-func hasTag(db bun.IDB, slug string) schema.QueryWithArgs {
+func hasTag(db bun.IDB, p *database.Planned, slug string) schema.QueryWithArgs {
 	if database.IsPostgres(db) {
 		list, _ := json.Marshal([]string{slug}) // strings always marshal
-		return bun.SafeQuery("m.tags @> ?::jsonb", string(list))
+		return bun.SafeQuery("m.tags @> ?::jsonb", p.Value(string(list)))
 	}
-	return bun.SafeQuery("EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value = ?)", slug)
+	return bun.SafeQuery("EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value = ?)", p.Value(slug))
 }
 
 // List returns one page of markets and the cursor of the next page, which is empty on the last. It refuses a
@@ -64,13 +64,14 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 	if f.narrows() {
 		return f.search(ctx, db)
 	}
-	looked, err := f.window(db, "m.*", f.Limit+1)
+	p := database.NewPlanned(db)
+	looked, err := f.window(db, p, "m.*", f.Limit+1)
 	if err != nil {
 		return nil, "", err
 	}
 	q := db.NewSelect().Model(&page).ModelTableExpr("(?) AS m", looked)
 	f.order(q)
-	if err := q.Scan(ctx); err != nil {
+	if err := p.Scan(ctx, q); err != nil {
 		return nil, "", fmt.Errorf("list markets: %w", err)
 	}
 	if page = inUTC(page); len(page) > f.Limit {
@@ -83,15 +84,16 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 // search is List with filters. It looks at the short columns of many markets and reads the ones it found.
 func (f Filter) search(ctx context.Context, db bun.IDB) (page []Market, next string, err error) {
 	n := max(f.Limit+1, searched)
-	looked, err := f.window(db, shortColumns, n)
+	p := database.NewPlanned(db)
+	looked, err := f.window(db, p, shortColumns, n)
 	if err != nil {
 		return nil, "", err
 	}
 	var found []string
 	q := db.NewSelect().TableExpr("(?) AS m", looked).Column("m.id").Limit(int64(f.Limit) + 1)
 	f.order(q)
-	f.narrow(q)
-	if err := q.Scan(ctx, &found); err != nil {
+	f.narrow(q, p)
+	if err := p.Scan(ctx, q, &found); err != nil {
 		return nil, "", fmt.Errorf("search markets: %w", err)
 	}
 	if page, err = (Store{}).ByIDs(ctx, db, found); err != nil {
@@ -102,11 +104,15 @@ func (f Filter) search(ctx context.Context, db bun.IDB) (page []Market, next str
 		return page[:f.Limit], f.cursorAfter(&page[f.Limit-1]), nil
 	}
 	// The next page begins after the last market that this page looked at.
+	p = database.NewPlanned(db)
+	if looked, err = f.window(db, p, shortColumns, n); err != nil {
+		return nil, "", err
+	}
 	var last []Market
 	q = db.NewSelect().TableExpr("(?) AS m", looked).Column("m.id", "m.volume", "m.closes_at", "m.closed_at", "m.first_seen_at").
 		Offset(int64(n) - 1).Limit(1)
 	f.order(q)
-	if err := q.Scan(ctx, &last); err != nil {
+	if err := p.Scan(ctx, q, &last); err != nil {
 		return nil, "", fmt.Errorf("search markets: %w", err)
 	}
 	if len(last) > 0 {
@@ -121,18 +127,18 @@ func (f Filter) narrows() bool {
 }
 
 // narrow keeps the markets that match.
-func (f Filter) narrow(q *bun.SelectQuery) {
+func (f Filter) narrow(q *bun.SelectQuery, p *database.Planned) {
 	if f.Category != "" {
-		q.Where("m.category = ?", f.Category)
+		q.Where("m.category = ?", p.Value(f.Category))
 	}
 	if f.Tag != "" {
-		q.Where("?", hasTag(q.DB(), f.Tag))
+		q.Where("?", hasTag(q.DB(), p, f.Tag))
 	}
 	if !f.ClosesBefore.IsZero() {
-		q.Where("m.closes_at < ?", since1970(f.ClosesBefore))
+		q.Where("m.closes_at < ?", p.Value(since1970(f.ClosesBefore)))
 	}
 	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
-		q.Where("?", occurs(q.DB(), word, "m.search_text"))
+		q.Where("?", occurs(q.DB(), p, word, "m.search_text"))
 	}
 }
 

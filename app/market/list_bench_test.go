@@ -11,7 +11,7 @@ import (
 // BenchmarkSearch searches markets, and events with their markets, where few or no market matches.
 func BenchmarkSearch(b *testing.B) {
 	for _, kind := range dbtest.Kinds {
-		db := dbtest.OpenPlain(b, kind)
+		db := dbtest.Open(b, kind)
 		grown(b, db, 1, 6000)
 		for _, closed := range []bool{false, true} {
 			for _, words := range []string{"59", "happen rome"} {

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
@@ -45,7 +46,7 @@ const shortColumns = "m.id, m.search_text, m.event_search_text, m.category, m.ta
 
 // window selects the next markets AS m in the order of the list, at most limit, without the other filters. It
 // reads at most twice as many along an index.
-func (f Filter) window(db bun.IDB, columns string, limit int) (*bun.SelectQuery, error) {
+func (f Filter) window(db bun.IDB, p *database.Planned, columns string, limit int) (*bun.SelectQuery, error) {
 	next := func() *bun.SelectQuery {
 		q := db.NewSelect().TableExpr("markets AS m").ColumnExpr(columns).Limit(int64(limit))
 		if f.Closed {
@@ -65,13 +66,13 @@ func (f Filter) window(db bun.IDB, columns string, limit int) (*bun.SelectQuery,
 		return nil, err
 	}
 	// Two queries that can each use an index. One condition with OR would be checked row by row.
-	p := f.position()
+	by := f.position()
 	behind := bun.Safe(">")
-	if p.falling {
+	if by.falling {
 		behind = "<"
 	}
-	tied := next().Where("? = ?", p.column, place).Where("m.id > ?", id).OrderExpr("m.id")
-	rest.Where("? ? ?", p.column, behind, place)
+	tied := next().Where("? = ?", by.column, p.Value(place)).Where("m.id > ?", p.Value(id)).OrderExpr("m.id")
+	rest.Where("? ? ?", by.column, behind, p.Value(place))
 	both := db.NewSelect().TableExpr("(SELECT * FROM (?) AS tied UNION ALL SELECT * FROM (?) AS rest) AS m", tied, rest).Limit(int64(limit))
 	f.order(both)
 	return both, nil
