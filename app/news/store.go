@@ -81,9 +81,15 @@ func (Store) ByID(ctx context.Context, db bun.IDB, id string) (item *Item, found
 	return item, true, nil
 }
 
-// ByURLs maps addresses to the ids of the items that link to them or have their discussion there, ignoring a
-// slash at the end. If there are several items, the newest is returned. Other addresses are left out.
-func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]string, error) {
+// Found is an item found by its address.
+type Found struct {
+	ID    string
+	Cited bool // a prediction cites it
+}
+
+// ByURLs maps addresses to the items that link to them or have their discussion there, ignoring a slash at the
+// end. If there are several items, the newest is returned. Other addresses are left out.
+func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]Found, error) {
 	type address struct {
 		Bare string `bun:",type:text"`
 	}
@@ -98,22 +104,26 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 	if len(list) == 0 {
 		return nil, nil
 	}
-	var rows []struct{ Bare, ID string }
-	err := database.ScanRows(ctx, db, `SELECT bare, id FROM (SELECT v.bare, (SELECT n.id FROM news_items AS n
+	var rows []struct {
+		Bare string
+		Found
+	}
+	err := database.ScanRows(ctx, db, `SELECT bare, id, (SELECT n.cited FROM news_items AS n WHERE n.id = found.id) AS cited
+		FROM (SELECT v.bare, (SELECT n.id FROM news_items AS n
 			WHERE n.url IN (v.bare, v.bare || '/') OR n.permalink IN (v.bare, v.bare || '/')
 			ORDER BY n.sample, n.posted_at DESC, n.id LIMIT 1) AS id FROM v) AS found
 		WHERE id IS NOT NULL`, list, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("match addresses: %w", err)
 	}
-	best := make(map[string]string, len(rows))
+	best := make(map[string]Found, len(rows))
 	for _, r := range rows {
-		best[r.Bare] = r.ID
+		best[r.Bare] = r.Found
 	}
-	out := make(map[string]string, len(best))
+	out := make(map[string]Found, len(best))
 	for _, u := range urls {
-		if id := best[strings.TrimRight(u, "/")]; id != "" {
-			out[u] = id
+		if found, ok := best[strings.TrimRight(u, "/")]; ok {
+			out[u] = found
 		}
 	}
 	return out, nil

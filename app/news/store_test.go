@@ -76,9 +76,14 @@ func TestByURLs(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		observe(t, db, post("a", noon), post("b", noon))
+		if err := store.Cite(t.Context(), db, []string{"b"}); err != nil {
+			t.Fatal(err)
+		}
 		got, err := store.ByURLs(t.Context(), db.Reader, []string{
 			"https://www.reddit.com/r/science/comments/a", "https://example.org/b/", "https://example.org/c"})
-		want := map[string]string{"https://www.reddit.com/r/science/comments/a": "a", "https://example.org/b/": "b"}
+		want := map[string]news.Found{
+			"https://www.reddit.com/r/science/comments/a": {ID: "a"}, "https://example.org/b/": {ID: "b", Cited: true},
+		}
 		if err != nil || !maps.Equal(got, want) {
 			t.Errorf("got %v, %v", got, err)
 		}
@@ -223,7 +228,7 @@ func TestErase(t *testing.T) {
 			t.Errorf("listed %+v, %v; want b", page, err)
 		}
 		urls, err := store.ByURLs(t.Context(), db, []string{post("a", noon).URL, post("b", noon).URL, ""})
-		if err != nil || len(urls) != 1 || urls[post("b", noon).URL] != "b" {
+		if err != nil || len(urls) != 1 || urls[post("b", noon).URL].ID != "b" {
 			t.Errorf("found by address: %v, %v; want b", urls, err)
 		}
 		var texts []string

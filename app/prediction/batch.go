@@ -208,7 +208,7 @@ func (b *batch) add(w *waiting, outcomes []ItemOutcome) (added bool) {
 func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	var cited []string
 	for _, made := range b.predictions {
-		cited = append(cited, citedNews(made.Evidence)...)
+		cited = append(cited, b.known.newlyCited(made.Evidence)...)
 	}
 	if err := items.Cite(ctx, tx, cited); err != nil {
 		return err

@@ -27,6 +27,7 @@ type facts struct {
 	markets   map[string]*market.Market // by id
 	questions map[string][]string       // ids of the open markets with this question
 	signals   map[string]signal         // by the evidence's address
+	cited     map[string]bool           // by the id of a news item; a cited item stays so
 	earlier   map[agentEvent]int        // number of an agent's predictions on an event
 	// untilClose holds agents and markets with a prediction that is withheld until the market closes.
 	untilClose map[agentMarket]bool
@@ -34,7 +35,7 @@ type facts struct {
 
 // lookUp reads the facts about drafts. The number of statements doesn't depend on the number of drafts.
 func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*facts, error) {
-	known := &facts{markets: map[string]*market.Market{}, signals: map[string]signal{}}
+	known := &facts{markets: map[string]*market.Market{}, signals: map[string]signal{}, cited: map[string]bool{}}
 	var questions []string
 	ids := map[string]bool{}
 	for _, it := range list {
@@ -107,8 +108,9 @@ func (p *Publisher) findSignals(
 	if err != nil {
 		return err
 	}
-	for address, id := range items {
-		known.signals[address] = signal{SignalNews, id}
+	for address, found := range items {
+		known.signals[address] = signal{SignalNews, found.ID}
+		known.cited[found.ID] = found.Cited
 	}
 	for address, id := range markets {
 		known.signals[address] = signal{SignalMarket, id}
@@ -226,11 +228,11 @@ func (known *facts) linkEvidence(list []Evidence) {
 	}
 }
 
-// citedNews lists the news items that evidence cites.
-func citedNews(list []Evidence) []string {
+// newlyCited lists the news items that evidence cites and that no prediction has cited before.
+func (known *facts) newlyCited(list []Evidence) []string {
 	var ids []string
 	for _, e := range list {
-		if e.SignalKind == SignalNews {
+		if e.SignalKind == SignalNews && !known.cited[e.SignalID] {
 			ids = append(ids, e.SignalID)
 		}
 	}
