@@ -125,7 +125,7 @@ func (b *Backtest) Resume(run string) error {
 	if err == nil {
 		err = json.Unmarshal(content, &b.state)
 	}
-	if err == nil && len(b.state.Finished) != len(b.state.Pairs) {
+	if err == nil && (b.state.Run != filepath.Base(run) || len(b.state.Finished) != len(b.state.Pairs)) {
 		err = errors.New("the file is damaged")
 	}
 	if err != nil {

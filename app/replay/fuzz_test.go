@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,42 @@ func FuzzRoute(f *testing.F) {
 		if ok && (strings.Contains(r.run, "/") || !strings.HasPrefix(r.rest, "/") || !strings.HasPrefix(string(path), root+"/"+r.run+"/at/") ||
 			!strings.HasSuffix(string(path)+"/", r.rest) && !strings.HasSuffix(string(path), r.rest)) {
 			t.Errorf("%q is read as %+v", path, r)
+		}
+	})
+}
+
+// FuzzState checks that the stored state of a backtest is refused or can be continued and stored again.
+func FuzzState(f *testing.F) {
+	for _, seed := range []string{
+		`{"run":"r","operatorToken":"t","reportUrl":"r/report","pairs":[{"market":"1","at":"2026-11-20T12:00:00Z"}],"finished":[false],"cost":0.5}`,
+		`{"run":"r","finished":[true]}`, `{"run":"../r"}`, `{"run":"r","cost":-1}`, `null`, `[]`, ``, "\xff",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		b := &Backtest{Dir: t.TempDir()}
+		if err := os.MkdirAll(b.folder("r"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(b.stateFile("r"), stored, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if b.Resume("r") != nil {
+			return
+		}
+		state := b.State()
+		if state.Run != "r" || state.Left() > len(state.Pairs) {
+			t.Errorf("%q: run %q with %d of %d pairs left", stored, state.Run, state.Left(), len(state.Pairs))
+		}
+		if err := b.save(); err != nil {
+			t.Error(err)
+		}
+		again := &Backtest{Dir: b.Dir}
+		if err := again.Resume("r"); err != nil {
+			t.Fatalf("%q: stored again: %v", stored, err)
+		}
+		if continued := again.State(); continued.Left() != state.Left() {
+			t.Errorf("%q: stored again, %d pairs are left, want %d", stored, continued.Left(), state.Left())
 		}
 	})
 }
