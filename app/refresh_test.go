@@ -101,8 +101,8 @@ func refreshLive(t *testing.T, browser context.Context, p *process) {
 // keyOf creates a new key of a sample agent with the command.
 func keyOf(t *testing.T, p *process, handle string) string {
 	t.Helper()
-	cmd := command(t, []string{"DATABASE_URL=sqlite://demo.db"}, "agent", "rotate-key", handle)
-	cmd.Dir = p.cmd.Dir
+	cmd := command(t, nil, "agent", "rotate-key", handle)
+	cmd.Env, cmd.Dir = p.cmd.Env, p.cmd.Dir
 	out, err := cmd.CombinedOutput()
 	key := regexp.MustCompile(`pc_[0-9A-Za-z_]+`).FindString(string(out))
 	if err != nil || key == "" {
