@@ -16,6 +16,9 @@ const publishedBeside = 200
 // fullPage is how many predictions fill the page of a market.
 const fullPage = 24
 
+// warmUp is how long the publishers connect and publish before a page is measured beside them.
+const warmUp = 500 * time.Millisecond
+
 // page is the first page of a list, or one record.
 type page struct {
 	name string // the path in the contract
@@ -53,12 +56,15 @@ func (p *publisher) beside(c contender, l traffic) contender {
 	return contender{c.name, func(ctx context.Context) (s sample, err error) {
 		inner, stop := context.WithCancel(ctx)
 		defer stop()
-		began, before := time.Now(), p.acknowledged.Load()
 		done := make(chan error, 1)
 		go func() {
 			_, err := p.run(inner, l)
 			done <- err
 		}()
+		if err := sleep(ctx, warmUp); err != nil {
+			return s, err
+		}
+		began, before := time.Now(), p.acknowledged.Load()
 		s, err = c.measure(ctx)
 		s.beside = float64(p.acknowledged.Load()-before) / time.Since(began).Seconds()
 		stop()
