@@ -14,9 +14,8 @@ import (
 // from memory takes one unit. A unit is about a millisecond of a processor, so an address that spends 1200
 // units a minute uses 2 % of one processor.
 //
-// The numbers are rounded from the processor time of the node and the database together, with 15,000
-// predictions: the rows "processor time" of `make bench-report BENCH_ROWS=attack`. They lie between those
-// of SQLite and those of Postgres, which plans each query anew.
+// The numbers are rounded from the processor time of the node and the database together, with 15,000 to
+// 1,000,000 predictions on SQLite and on Postgres: the rows "processor time" of docs/performance.md.
 type Cost int
 
 const (
@@ -25,15 +24,15 @@ const (
 	Shared Cost = 0
 	// Lookup is for one record: about 1 ms.
 	Lookup Cost = 2
-	// Listing is for up to 100 records along an index: 2.5 to 4 ms.
+	// Listing is for up to 100 records along an index: 1.4 to 7 ms.
 	Listing Cost = 4
-	// Page is for an HTML page, or for everything known about one agent or market: 2 to 14 ms.
+	// Page is for an HTML page, or for everything known about one agent or market: 0.5 to 14 ms.
 	Page Cost = 10
-	// Search is for a text search, a ranking or a comparison: 1 to 27 ms.
+	// Search is for a text search, a ranking or a comparison: 0.4 to 27 ms.
 	Search Cost = 20
 	// ArchivedDay is for the prices of one market in a sealed day of the archive: 5 to 12 ms.
 	ArchivedDay Cost = 10
-	// Drawing is for a PNG picture: 28 to 33 ms.
+	// Drawing is for a PNG picture, 10 to 20 ms, or for an export of everything about an agent.
 	Drawing Cost = 30
 )
 
