@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,30 +34,13 @@ var seeded = sync.OnceValues(func() (dir string, err error) {
 	}
 	cmd := exec.Command(path, "serve", "--demo")
 	cmd.Env, cmd.Dir = environment("DATABASE_URL=sqlite://demo.db"), seededDir
-	out, err := cmd.StdoutPipe()
+	p, err := launch(cmd)
 	if err != nil {
 		return "", err
 	}
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	lines, base := bufio.NewScanner(out), ""
-	for base == "" && lines.Scan() {
-		if found := servesAt.FindStringSubmatch(lines.Text()); found != nil {
-			base = found[1]
-		}
-	}
-	if base == "" {
-		return "", fmt.Errorf("the demo ended before it served: %w", cmd.Wait())
-	}
-	err = untilSealed(base)
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return "", err
-	}
-	for lines.Scan() { // until the program closes its output
-	}
-	if ended := cmd.Wait(); err == nil && ended != nil {
-		err = fmt.Errorf("stop the demo: %w", ended)
+	err = untilSealed(p.base)
+	if code := p.stop(syscall.SIGTERM); err == nil && code != 0 {
+		err = fmt.Errorf("the demo ended with code %d:\n%s", code, p.out)
 	}
 	return seededDir, err
 })
@@ -116,7 +99,7 @@ func demoURL(t testing.TB, kind database.Kind) string {
 // name no database.
 func startDemo(t testing.TB, settings ...string) (p *process, key string) {
 	t.Helper()
-	if !strings.Contains(strings.Join(settings, "\n"), "DATABASE_URL=") {
+	if !slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, "DATABASE_URL=") }) {
 		settings = append(settings, "DATABASE_URL="+demoURL(t, database.SQLite))
 	}
 	p = startProcess(t, settings, "serve", "--demo")

@@ -109,14 +109,25 @@ func startProcess(t testing.TB, settings []string, args ...string) *process {
 
 func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{t: t, cmd: cmd, out: &buffer{}, done: make(chan struct{})}
-	p.cmd.Stderr = p.out
-	out, err := p.cmd.StdoutPipe()
+	p, err := launch(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.t = t
+	t.Cleanup(func() { p.stop(syscall.SIGKILL) })
+	return p
+}
+
+// launch starts a program and waits until it prints its address. The caller must stop it.
+func launch(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, out: &buffer{}, done: make(chan struct{})}
+	p.cmd.Stderr = p.out
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
 	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	serving := make(chan string, 1)
 	go func() {
@@ -129,13 +140,13 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 			}
 		}
 	}()
-	t.Cleanup(func() { p.stop(syscall.SIGKILL) })
 	select {
 	case p.base = <-serving:
+		return p, nil
 	case <-p.done:
-		t.Fatalf("the program ended before it was ready:\n%s", p.out)
+		p.stop(syscall.SIGKILL)
+		return nil, fmt.Errorf("the program ended before it was ready:\n%s", p.out)
 	}
-	return p
 }
 
 // stop sends a signal, waits for the end and returns the exit code.
