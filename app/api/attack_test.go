@@ -62,7 +62,7 @@ func TestDearestRequests(t *testing.T) {
 				made++
 			}
 			most := affordable
-			if b.redis { // It has its own clock. A node counts by itself while Redis takes longer than 50 ms.
+			if b.redis { // Redis has its own clock. If it takes longer than 50 ms, the node counts in its memory.
 				most = 2*affordable + int(time.Since(began).Minutes()*float64(affordable))
 			}
 			if made < affordable || made > most {

@@ -44,8 +44,8 @@ func (p *Planned) Value(v any) any {
 		return v
 	}
 	if p.prepares() {
-		value, err := boundValue(v)
-		if err != nil {
+		value, ok := boundValue(v)
+		if !ok {
 			return v
 		}
 		v = value

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"reflect"
 	"sync"
 	"time"
@@ -73,7 +72,7 @@ func (s *statements) find(text string) *statement {
 	return found
 }
 
-// keep adds a statement. If another caller was faster, both are used once, and the older one is dropped.
+// keep adds a statement. It replaces one that another caller has added meanwhile.
 func (s *statements) keep(text string, prepared *sql.Stmt) *statement {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +96,7 @@ func (s *statements) release(used *statement) {
 	}
 }
 
-// drop closes a statement that nobody uses. Rows that are still being read keep it open until they end.
+// drop closes s once it has no users. database/sql keeps it open until its last rows are read.
 func (s *statement) drop() {
 	if s.dropped = true; s.users == 0 {
 		_ = s.Close() // reports the error of a query, which its caller has seen
@@ -119,25 +118,24 @@ func (c preparedConn) QueryContext(ctx context.Context, query string, args ...an
 	return used.QueryContext(ctx, args...)
 }
 
-var errNotBound = errors.New("database: this type can't be bound")
-
-// boundValue returns a value as SQLite stores it, as Bun writes it into the text of a query.
-func boundValue(v any) (any, error) {
+// boundValue converts a value to what Bun writes into the text of a query for it. ok is false for a type that
+// it doesn't know.
+func boundValue(v any) (bound any, ok bool) {
 	switch v := v.(type) {
 	case nil, string, []byte, bool, int64, float64:
-		return v, nil
+		return v, true
 	case time.Time:
-		return v.UTC().Format(SQLiteTime), nil
+		return v.UTC().Format(SQLiteTime), true
 	case uuid.UUID:
-		return v.String(), nil
+		return v.String(), true
 	case driver.Valuer:
-		return nil, errNotBound
+		return nil, false
 	}
 	switch r := reflect.ValueOf(v); r.Kind() {
 	case reflect.String:
-		return r.String(), nil
+		return r.String(), true
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return r.Int(), nil
+		return r.Int(), true
 	}
-	return nil, errNotBound
+	return nil, false
 }

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // publishedBeside is the number of predictions published per second while pages are read.
 const publishedBeside = 200
-
-// fullPage is how many predictions fill the page of a market.
-const fullPage = 24
 
 // warmUp is how long the publishers connect and publish before a page is measured beside them.
 const warmUp = 500 * time.Millisecond
@@ -91,8 +89,8 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer n.Stop()
-	// So that no page gets longer while it is measured.
-	if _, err := p.run(ctx, traffic{clients: 64, count: int64(fullPage * len(b.seeded.markets))}); err != nil {
+	// A page of a market shows this many predictions. It should not get longer while it is measured.
+	if _, err := p.run(ctx, traffic{clients: 64, count: int64(signal.DefaultLimit * len(b.seeded.markets))}); err != nil {
 		return nil, err
 	}
 	pages, err := n.firstPages(ctx, b.seeded)
