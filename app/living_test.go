@@ -15,14 +15,18 @@ import (
 // gets its baseline, and health says what is served and what fails.
 func TestDemoLives(t *testing.T) {
 	t.Parallel()
-	p, key := startDemo(t, "MARKETS_INTERVAL=1s", "NEWS_INTERVAL=1s")
+	p, key := startDemo(t, "MARKETS_INTERVAL=2s", "NEWS_INTERVAL=1s")
+	_, shown := p.call("GET", "/api/intelligence/markets?limit=1", "", nil)
+	start, _ := shown["asOf"].(string)
 	for _, feed := range []string{"markets", "news"} {
 		p.until("/api/health", "", func(a map[string]any) bool {
 			return dig(a, "signals", feed, "source") == "sample" && dig(a, "signals", feed, "stale") == false &&
 				dig(a, "signals", feed, "lastError") == "refused" && a["status"] == "ok"
 		})
 	}
-	_, shown := p.call("GET", "/api/intelligence/markets?limit=1", "", nil)
+	// The prices of the copied demo are older than three intervals, so they are no baseline. Wait for a new one.
+	p.until("/api/intelligence/markets", "", func(a map[string]any) bool { return a["asOf"].(string) > start })
+	_, shown = p.call("GET", "/api/intelligence/markets?limit=1", "", nil)
 	status, published := p.call("POST", "/api/predictions", key, map[string]any{
 		"title": "The first one?", "thesis": "A visitor's guess.", "confidence": 0.7,
 		"horizonAt": time.Now().AddDate(0, 1, 0).UTC(), "marketId": dig(shown, "markets", 0, "id"),
