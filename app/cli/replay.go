@@ -218,9 +218,27 @@ func (b *backtestCommand) pairs(ctx context.Context, t *replay.Backtest) ([]repl
 	if err != nil {
 		return nil, fmt.Errorf("--run: %w", err)
 	}
+	pairs, err := readPlan(content)
+	if err != nil {
+		return nil, fmt.Errorf("--run: %s is not a plan: %w", b.RunOf, err)
+	}
+	return pairs, nil
+}
+
+// readPlan reads the pairs of a printed plan. It refuses a plan without pairs, and a pair without its
+// market or moment.
+func readPlan(content []byte) ([]replay.Pair, error) {
 	var plan planFile
 	if err := json.Unmarshal(content, &plan); err != nil {
-		return nil, fmt.Errorf("--run: %s is not a plan: %w", b.RunOf, err)
+		return nil, err
+	}
+	if len(plan.Pairs) == 0 {
+		return nil, errors.New("it has no pairs; make a plan with: pulsecast backtest --plan 100 > plan.json")
+	}
+	for i, p := range plan.Pairs {
+		if p.Market == "" || p.At.IsZero() {
+			return nil, fmt.Errorf("pair %d lacks market or at", i+1)
+		}
 	}
 	return plan.Pairs, nil
 }
