@@ -1,8 +1,15 @@
 package identity
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
@@ -35,6 +43,76 @@ func FuzzClaims(f *testing.F) {
 			t.Errorf("%q gives %+v", body, c)
 		}
 		_ = c.check("https://id.example", now)
+	})
+}
+
+// answers is a transport that answers each path with a text, and all other paths with 404.
+type answers map[string][]byte
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" || r.URL.Host == "" {
+		return nil, fmt.Errorf("a request to %s, which is no https address", r.URL)
+	}
+	body, ok := a[r.URL.Path]
+	status := http.StatusOK
+	if !ok {
+		status = http.StatusNotFound
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
+}
+
+// FuzzDocuments checks that a provider's documents are refused as a fault of the provider, or name
+// the configured issuer and https endpoints only. It also checks that the key set is a fault or holds
+// public keys.
+func FuzzDocuments(f *testing.F) {
+	const whole = `{"issuer":"https://id.example","introspection_endpoint":"https://id.example/i","jwks_uri":"https://id.example/keys","authorization_endpoint":"https://id.example/a"}`
+	for _, seed := range []struct{ openID, oauth, keys string }{
+		{whole, `{}`, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`},
+		{`{"issuer":"https://id.example/","jwks_uri":"https://id.example/keys"}`, `{"issuer":"https://id.example","introspection_endpoint":"http://id.example/i"}`, `{"keys":null}`},
+		{`{"issuer":"https://id.example","jwks_uri":"https:keys"}`, whole, `[]`},
+		{`{"issuer":"https://other.example"}`, `null`, ``},
+		{`{"issuer":"https://id.example","jwks_uri":"https://[::1"}`, "\xff", `{"keys":[null,{}]}`},
+		{`{"issuer":"https://id.example","introspection_endpoint_auth_methods_supported":"x"}`, whole, `{"keys":[1]}`},
+		{`{"issuer":"https://id.example","jwks_uri":"https://id.example/%zz"}`, `{"issuer":"https://id.example"}`, `{"keys":{}}`},
+	} {
+		f.Add([]byte(seed.openID), []byte(seed.oauth), []byte(seed.keys))
+	}
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, openID, oauth, keys []byte) {
+		p := newProvider(Options{
+			Config: &config.Config{IdentityURL: "https://id.example"}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+			Wrap: func(http.RoundTripper) http.RoundTripper {
+				return answers{"/.well-known/openid-configuration": openID, "/.well-known/oauth-authorization-server": oauth, "/keys": keys}
+			},
+		})
+		defer p.client.close()
+		ends, err := p.discover(t.Context())
+		if err != nil {
+			if _, ok := errors.AsType[*fault](err); !ok {
+				t.Errorf("%q and %q: %v is no fault of the provider", openID, oauth, err)
+			}
+			return
+		}
+		if strings.TrimRight(ends.issuer, "/") != "https://id.example" {
+			t.Errorf("issuer %q", ends.issuer)
+		}
+		for _, address := range []string{ends.introspection, ends.keys} {
+			if u, err := url.Parse(address); address != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+				t.Errorf("endpoint %q", address)
+			}
+		}
+		set, err := p.readKeys(t.Context(), ends)
+		if err != nil {
+			if _, ok := errors.AsType[*fault](err); !ok {
+				t.Errorf("%q: %v is no fault of the provider", keys, err)
+			}
+			return
+		}
+		for _, k := range set.keys {
+			if !k.IsPublic() || !k.Valid() {
+				t.Errorf("%q gives the key %v", keys, k)
+			}
+		}
 	})
 }
 
