@@ -9,6 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/backup"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/partition"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -35,6 +36,9 @@ func (a *App) jobs() []worker.Job {
 		every("parts", 30*time.Second, a.publishParts),
 		every("upkeep", 10*time.Minute, a.prune),
 		every("partitions", time.Hour, a.keepPartitions),
+	}
+	if database.IsPostgres(a.DB) {
+		jobs = append(jobs, worker.Job{Name: "search", Interval: 2 * time.Second, Run: a.mergeWords})
 	}
 	if alerts := a.alerts(); alerts != nil {
 		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
@@ -108,11 +112,11 @@ func (a *App) buildBoards(ctx context.Context) error {
 const consensusEvery = 250 * time.Millisecond
 
 // countConsensus counts the consensus of changed markets. It pauses long enough to be busy for at
-// most a fifth of the time.
+// most a tenth of the time.
 func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
 	_, err := a.consensus.Tick(ctx)
-	return max(consensusEvery, 4*time.Since(begin)), err
+	return max(consensusEvery, 9*time.Since(begin)), err
 }
 
 // reveal publishes withheld predictions that are due, even while no source answers.
@@ -143,6 +147,11 @@ const updatesEvery = 250 * time.Millisecond
 
 func (a *App) numberUpdates(ctx context.Context) (time.Duration, error) {
 	return updatesEvery, update.NewSequencer(a.DB, a.now).Tick(ctx)
+}
+
+// mergeWords adds the words of new predictions to the search index.
+func (a *App) mergeWords(ctx context.Context) (time.Duration, error) {
+	return time.Second, prediction.MergeWords(ctx, a.DB)
 }
 
 // countActivity counts the activity shown in the admins' table of agents. It pauses long enough to

@@ -659,7 +659,7 @@ ALTER TABLE prediction_words SET (toast_tuple_target = 8160);
 CREATE FUNCTION prediction_spans(id UUID) RETURNS TEXT[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
   'SELECT ARRAY[''@'' || left(id::text, 4), ''@'' || left(id::text, 5), ''@'' || left(id::text, 6), ''@'' || left(id::text, 7), ''@'' || left(id::text, 8), ''@'' || left(id::text, 10)]';
 --bun:split
-CREATE INDEX prediction_words_words ON prediction_words USING gin (words) WITH (gin_pending_list_limit = 1024);
+CREATE INDEX prediction_words_words ON prediction_words USING gin (words) WITH (gin_pending_list_limit = 8192);
 {{else}}
 CREATE VIRTUAL TABLE prediction_words
   USING fts5(agent_id UNINDEXED, id UNINDEXED, words, detail=none, columnsize=0, tokenize='ascii');

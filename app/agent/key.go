@@ -239,7 +239,8 @@ func (Store) FindKey(ctx context.Context, db bun.IDB, secret string, now time.Ti
 		Key   `bun:",extend"`
 		Agent *Agent `bun:"rel:belongs-to,join:agent_id=id"`
 	})
-	err := db.NewSelect().Model(row).Relation("Agent").Where("k.id = ?", id).Scan(ctx)
+	planned := database.NewPlanned(db)
+	err := planned.Scan(ctx, db.NewSelect().Model(row).Relation("Agent").Where("k.id = ?", planned.Value(id)))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, nil, fmt.Errorf("find key: %w", err)
 	}

@@ -244,9 +244,10 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 		return nil, nil
 	}
 	var rows []struct{ Text, ID string }
-	err := database.ScanRows(ctx, db, `SELECT text, id FROM (SELECT v.text, (SELECT m.id FROM markets AS m
-			WHERE m.url IN (v.text, v.text || '/') ORDER BY m.sample, COALESCE(m.volume, -1) DESC, m.id LIMIT 1) AS id FROM v) AS found
-		WHERE id IS NOT NULL`, list, &rows)
+	// Postgres would run the subquery once for each use of its result, if the result weren't MATERIALIZED.
+	err := database.ScanRows(ctx, db, `, found AS MATERIALIZED (SELECT v.text, (SELECT m.id FROM markets AS m
+			WHERE m.url IN (v.text, v.text || '/') ORDER BY m.sample, COALESCE(m.volume, -1) DESC, m.id LIMIT 1) AS id FROM v)
+		SELECT text, id FROM found WHERE id IS NOT NULL`, list, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("match addresses: %w", err)
 	}

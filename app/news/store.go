@@ -108,11 +108,11 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 		Bare string
 		Found
 	}
-	err := database.ScanRows(ctx, db, `SELECT bare, id, (SELECT n.cited FROM news_items AS n WHERE n.id = found.id) AS cited
-		FROM (SELECT v.bare, (SELECT n.id FROM news_items AS n
+	// Postgres would run the subquery once for each use of its result, if the result weren't MATERIALIZED.
+	err := database.ScanRows(ctx, db, `, found AS MATERIALIZED (SELECT v.bare, (SELECT n.id FROM news_items AS n
 			WHERE n.url IN (v.bare, v.bare || '/') OR n.permalink IN (v.bare, v.bare || '/')
-			ORDER BY n.sample, n.posted_at DESC, n.id LIMIT 1) AS id FROM v) AS found
-		WHERE id IS NOT NULL`, list, &rows)
+			ORDER BY n.sample, n.posted_at DESC, n.id LIMIT 1) AS id FROM v)
+		SELECT found.bare, n.id, n.cited FROM found JOIN news_items AS n ON n.id = found.id`, list, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("match addresses: %w", err)
 	}

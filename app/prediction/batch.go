@@ -115,7 +115,7 @@ var errNothingNew = errors.New("nothing new")
 // storeBatch runs a batch's statements. Their number doesn't depend on the size of the batch.
 //
 // All nodes lock in the same order, so they can't deadlock: first the tallies of agents, except those that
-// another transaction holds; then cited news; then the counts of markets. Each step locks in ascending order.
+// another transaction holds; then cited news; then the counts of markets, the last two in ascending order.
 // Times and ids are assigned under these locks, so the ids of an agent's predictions follow the order of
 // commits, even with several nodes.
 func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) (*batch, error) {

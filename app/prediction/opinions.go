@@ -71,21 +71,23 @@ func walkVoices(next string) string {
 			UNION ALL SELECT v.market_id, TRUE, ` + step("v.market_id", "TRUE", "?4") + `, 1 FROM v
 			UNION ALL SELECT w.market_id, w.newcomer, ` + step("w.market_id", "w.newcomer", "w.agent_id") + `, w.place + 1
 			FROM w WHERE w.agent_id IS NOT NULL AND w.place < ?1)
-		SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence, s.baseline_state, s.baseline_observed_at FROM w `
+		SELECT s.market_id, s.agent_id, s.id, p.outcome_index, p.confidence, s.baseline_state, s.baseline_observed_at FROM w `
 }
 
 // On Postgres, the query compares and orders whole index rows, so that the planner can use no other index.
 // After the last agent of a market, the look-up finds another market or the other mark. The ids are one array,
-// because planning takes longer with a list of values.
+// because planning takes longer with a list of values. OFFSET 0 keeps the planner from joining every prediction
+// of an agent before it looks at their ids.
 var opinionsOnPostgres = `WITH RECURSIVE v (market_id) AS (SELECT unnest((SELECT ARRAY[?0]::text[]))), ` +
 	walkVoices(`(SELECT CASE WHEN r.market_id = ?m AND r.newcomer = ?n THEN r.agent_id END FROM results AS r
 			WHERE r.status = 'open' AND r.market_id IS NOT NULL AND (r.market_id, r.newcomer, r.agent_id) > (?m, ?n, ?a)
 			ORDER BY r.market_id, r.newcomer, r.agent_id LIMIT 1)`) + `
 		CROSS JOIN LATERAL (SELECT r.* FROM results AS r WHERE r.status = 'open' AND r.market_id IS NOT NULL
+			AND (r.market_id, r.newcomer, r.agent_id, r.id) >= (w.market_id, w.newcomer, w.agent_id, ?4)
 			AND (r.market_id, r.newcomer, r.agent_id, r.id) <= (w.market_id, w.newcomer, w.agent_id, ?5)
 			ORDER BY r.market_id DESC, r.newcomer DESC, r.agent_id DESC, r.id DESC LIMIT ?2) AS s
-		JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id AND ` + revealed + `
-		WHERE s.market_id = w.market_id AND s.newcomer = w.newcomer AND s.agent_id = w.agent_id`
+		CROSS JOIN LATERAL (SELECT p.outcome_index, p.confidence FROM predictions AS p
+			WHERE p.agent_id = s.agent_id AND p.id = s.id AND ` + revealed + ` OFFSET 0) AS p`
 
 // SQLite has no LATERAL.
 var opinionsOnSQLite = `WITH RECURSIVE v (market_id) AS (SELECT value FROM json_each(?0)), ` +

@@ -63,14 +63,16 @@ func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uu
 	for i, id := range agents {
 		rows[i].AgentID = id
 	}
-	lock, alone := "", ""
+	const columns = "t.agent_id, t.total, t.open, t.resolved, t.publication_days, t.last_ranked_day, t.last_published_at FROM "
+	read, alone := "SELECT "+columns+"v JOIN agent_tallies AS t ON t.agent_id = v.agent_id", ""
 	if database.IsPostgres(tx) {
-		lock = " FOR NO KEY UPDATE OF t SKIP LOCKED"
+		// Postgres looks up each agent of v for LATERAL. For a join it may read all tallies.
+		read = "SELECT t.* FROM v CROSS JOIN LATERAL (SELECT " + columns +
+			"agent_tallies AS t WHERE t.agent_id = v.agent_id FOR NO KEY UPDATE SKIP LOCKED) AS t"
 		alone = " AND pg_try_advisory_xact_lock(hashtextextended('agent_tallies' || v.agent_id::text, 0))"
 	}
 	var list []Tally
-	err := database.ScanRows(ctx, tx, `SELECT t.agent_id, t.total, t.open, t.resolved, t.publication_days, t.last_ranked_day, t.last_published_at
-		FROM agent_tallies AS t WHERE t.agent_id IN (SELECT agent_id FROM v) ORDER BY t.agent_id`+lock, rows, &list)
+	err := database.ScanRows(ctx, tx, read, rows, &list)
 	if err != nil {
 		return nil, fmt.Errorf("lock tallies: %w", err)
 	}
@@ -114,14 +116,17 @@ func (t *Tally) count(p *Prediction) {
 	}
 }
 
-// talliesWrite writes the values that count changed. The transaction must hold the tallies.
+// talliesWrite writes the values that count changed. The transaction must hold the tallies. It is an upsert,
+// because for an update joined to v Postgres may read all tallies.
 func talliesWrite(list []*Tally) database.Write {
 	rows := make([]tallyRow, len(list))
 	for i, t := range list {
 		rows[i] = tallyRow{t.AgentID, t.Total, t.Open, t.PublicationDays, t.LastRankedDay, t.LastPublishedAt}
 	}
-	return database.NewWrite(`UPDATE agent_tallies AS t SET total = v.total, open = v.open, publication_days = v.publication_days,
-		last_ranked_day = v.last_ranked_day, last_published_at = v.last_published_at FROM v WHERE t.agent_id = v.agent_id`, rows)
+	return database.NewWrite(`INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days, last_ranked_day, last_published_at)
+		SELECT agent_id, total, open, 0, 0, publication_days, last_ranked_day, last_published_at FROM v WHERE TRUE
+		ON CONFLICT (agent_id) DO UPDATE SET total = EXCLUDED.total, open = EXCLUDED.open, publication_days = EXCLUDED.publication_days,
+		last_ranked_day = EXCLUDED.last_ranked_day, last_published_at = EXCLUDED.last_published_at`, rows)
 }
 
 // TallyMove is a change of an agent's counts.

@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -63,4 +64,18 @@ func IndexWords(ctx context.Context, tx bun.Tx, after string, limit int) (last s
 		return last, len(list), nil
 	}
 	return last, len(list), database.ExecWrites(ctx, tx, wordsWrite(tx, rows))
+}
+
+// MergeWords empties the list of rows that Postgres has not merged into the search index yet. Every search reads
+// that list. Publishing merges it too once it is long, and the publishers wait meanwhile. MergeWords merges
+// the indexes that the database's role may merge. It is for Postgres only.
+func MergeWords(ctx context.Context, db *database.DB) error {
+	_, err := db.ExecContext(ctx, `SELECT gin_clean_pending_list(i.indexrelid) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+		WHERE c.relam = (SELECT oid FROM pg_am WHERE amname = 'gin') AND c.relkind = 'i' AND pg_has_role(c.relowner, 'USAGE')
+		AND (i.indrelid = 'prediction_words'::regclass
+			OR i.indrelid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'prediction_words'::regclass))`)
+	if err != nil {
+		return fmt.Errorf("merge search words: %w", err)
+	}
+	return nil
 }

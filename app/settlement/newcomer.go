@@ -46,9 +46,10 @@ func settledEvents(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uui
 		AgentID uuid.UUID `bun:",type:uuid"`
 		Events  int64
 	}
+	// Without the order, Postgres may read the whole table once for each agent.
 	query := fmt.Sprintf(`SELECT v.agent_id, (SELECT CAST(COALESCE(SUM(f.clusters), 0) AS BIGINT) FROM (
 			SELECT d.clusters FROM agent_days AS d WHERE d.agent_id = v.agent_id AND d.category = '%s' AND d.clusters > 0
-			LIMIT %d) AS f) AS events FROM v`, AllCategories, ConsensusEvents+1)
+			ORDER BY d.agent_id, d.category, d.day LIMIT %d) AS f) AS events FROM v`, AllCategories, ConsensusEvents+1)
 	if err := database.ScanRows(ctx, db, query, rows, &found); err != nil {
 		return nil, fmt.Errorf("count settled events: %w", err)
 	}
