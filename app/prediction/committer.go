@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -15,6 +17,10 @@ import (
 const (
 	// maxBatch is how many predictions one transaction stores at most.
 	maxBatch = 256
+	// postgresBatches is how many batches a node stores at once on Postgres. The second one uses the time that
+	// the first one waits for the server. A third one made publishing with keys slower, as measured with
+	// make bench-report. SQLite has one writer, so there it is one.
+	postgresBatches = 2
 	// maxWaiting and maxWaitingBytes bound the queue, in predictions and in bytes.
 	maxWaiting      = 1024
 	maxWaitingBytes = 16 << 20
@@ -59,8 +65,8 @@ func (w *waiting) bytes() int {
 }
 
 // committer passes the requests of a node to commit, in batches. It takes all requests that wait, up to
-// maxBatch predictions, and doesn't wait for more. While it stores one batch, the next one collects. Its
-// goroutine runs only while there is work.
+// maxBatch predictions, and doesn't wait for more. It stores a few batches at once, and an agent is in one of
+// them at most. Meanwhile, the next batch collects. Its goroutines run only while there is work.
 type committer struct {
 	// commit stores a batch and finishes its requests. It returns the unfinished requests, whose agents are
 	// locked by other transactions.
@@ -68,21 +74,24 @@ type committer struct {
 	heldWait time.Duration
 	// most and mostBytes bound the queue, in predictions and in bytes.
 	most, mostBytes int
+	// batches is how many batches are stored at once, at most.
+	batches int
 
 	mu      sync.Mutex
-	queue   []*waiting // next one first
-	bytes   int        // of queue
-	items   int        // of queue
-	running bool
+	queue   []*waiting         // next one first
+	bytes   int                // of queue
+	items   int                // of queue
+	running int                // goroutines
+	busy    map[uuid.UUID]bool // agents with requests in a batch that is being stored
 	stopped bool
 	arrived chan struct{} // receives an element when a request arrives
-	idle    chan struct{} // closed once stopped and not running
+	idle    chan struct{} // closed once stopped and none is running
 }
 
-func newCommitter(commit func(context.Context, []*waiting) []*waiting) *committer {
+func newCommitter(batches int, commit func(context.Context, []*waiting) []*waiting) *committer {
 	return &committer{
-		commit: commit, heldWait: heldWait, most: maxWaiting, mostBytes: maxWaitingBytes,
-		arrived: make(chan struct{}, 1), idle: make(chan struct{}),
+		commit: commit, heldWait: heldWait, most: maxWaiting, mostBytes: maxWaitingBytes, batches: batches,
+		busy: map[uuid.UUID]bool{}, arrived: make(chan struct{}, 1), idle: make(chan struct{}),
 	}
 }
 
@@ -120,8 +129,8 @@ func (c *committer) enter(w *waiting) error {
 	case c.arrived <- struct{}{}:
 	default:
 	}
-	if !c.running {
-		c.running = true
+	if c.running < c.batches {
+		c.running++
 		go c.run()
 	}
 	return nil
@@ -132,25 +141,21 @@ func (c *committer) leave(w *waiting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := slices.Index(c.queue, w); i >= 0 {
-		c.take(i, i+1)
+		c.queue = slices.Delete(c.queue, i, i+1)
+		c.drop(w)
 	}
 }
 
-// push and take also update the queue's counts of items and bytes.
+// push adds w to the queue. drop updates the counts of items and bytes after w has left it.
 func (c *committer) push(w *waiting) {
 	c.queue = append(c.queue, w)
 	c.bytes += w.bytes()
 	c.items += len(w.items)
 }
 
-func (c *committer) take(from, to int) []*waiting {
-	taken := slices.Clone(c.queue[from:to])
-	c.queue = slices.Delete(c.queue, from, to)
-	for _, w := range taken {
-		c.bytes -= w.bytes()
-		c.items -= len(w.items)
-	}
-	return taken
+func (c *committer) drop(w *waiting) {
+	c.bytes -= w.bytes()
+	c.items -= len(w.items)
 }
 
 func (c *committer) run() {
@@ -164,30 +169,60 @@ func (c *committer) run() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), batchTimeout)
 		held := c.commit(ctx, batch)
 		cancel()
+		c.release(batch)
 		c.hold(held)
 	}
 }
 
-// next takes the next batch from the queue. A nil batch ends the goroutine.
-func (c *committer) next() []*waiting {
+// next takes the next batch from the queue, without the requests of busy agents. A nil batch ends the
+// goroutine: those requests are left to the goroutine that stores their agents' batch.
+func (c *committer) next() (batch []*waiting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) == 0 {
-		c.running = false
-		if c.stopped {
-			close(c.idle)
+	items, seen := 0, 0
+	rest := c.queue[:0]
+	for _, w := range c.queue {
+		if items > 0 && items+len(w.items) > maxBatch {
+			break
 		}
-		return nil
+		seen++
+		if c.busy[w.agent.ID] {
+			rest = append(rest, w)
+			continue
+		}
+		items += len(w.items)
+		batch = append(batch, w)
 	}
-	n, items := 1, len(c.queue[0].items)
-	for n < len(c.queue) && items+len(c.queue[n].items) <= maxBatch {
-		items += len(c.queue[n].items)
-		n++
+	rest = append(rest, c.queue[seen:]...)
+	clear(c.queue[len(rest):])
+	c.queue = rest
+	for _, w := range batch {
+		c.drop(w)
+		c.busy[w.agent.ID] = true
 	}
-	return c.take(0, n)
+	if batch == nil {
+		c.running--
+		c.closeIdle()
+	}
+	return batch
 }
 
-// hold puts held submissions back into the queue. If all submissions in the queue are held, it pauses.
+// release lets other batches take requests of the agents of a stored batch.
+func (c *committer) release(batch []*waiting) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range batch {
+		delete(c.busy, w.agent.ID)
+	}
+}
+
+func (c *committer) closeIdle() {
+	if c.stopped && c.running == 0 {
+		close(c.idle)
+	}
+}
+
+// hold puts held submissions back into the queue. If no other submission can be stored now, it pauses.
 func (c *committer) hold(held []*waiting) {
 	if len(held) == 0 {
 		return
@@ -202,7 +237,7 @@ func (c *committer) hold(held []*waiting) {
 }
 
 // putBack puts submissions back into the queue, or refuses those that waited too long. It returns false if
-// every submission in the queue is held, so that trying again at once is useless.
+// every submission in the queue is held, or of a busy agent, so that trying again at once is useless.
 func (c *committer) putBack(held []*waiting) bool {
 	now := time.Now()
 	c.mu.Lock()
@@ -219,7 +254,7 @@ func (c *committer) putBack(held []*waiting) bool {
 			c.push(w)
 		}
 	}
-	if len(c.queue) == 0 || slices.ContainsFunc(c.queue, func(w *waiting) bool { return w.held.IsZero() }) {
+	if len(c.queue) == 0 || slices.ContainsFunc(c.queue, func(w *waiting) bool { return w.held.IsZero() && !c.busy[w.agent.ID] }) {
 		return true
 	}
 	select {
@@ -233,9 +268,7 @@ func (c *committer) stop(ctx context.Context) error {
 	c.mu.Lock()
 	if !c.stopped {
 		c.stopped = true
-		if !c.running {
-			close(c.idle)
-		}
+		c.closeIdle()
 	}
 	c.mu.Unlock()
 	select {

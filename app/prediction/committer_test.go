@@ -241,7 +241,7 @@ func TestCancelledSubmissionLeavesTheQueue(t *testing.T) {
 			_, err := d.Publish(t.Context(), d.submission(nil))
 			first <- err
 		}()
-		until(t, "the first begins a batch", func() bool { n, _ := d.Waiting(); return n == 0 && d.Running() })
+		until(t, "the first begins a batch", func() bool { n, _ := d.Waiting(); return n == 0 && d.Running() == 1 })
 		ctx, cancel := context.WithCancel(t.Context())
 		second := make(chan error, 1)
 		go func() {
@@ -259,6 +259,62 @@ func TestCancelledSubmissionLeavesTheQueue(t *testing.T) {
 		release()
 		if err := <-first; err != nil || d.stored(t) != 1 {
 			t.Errorf("got %v with %d stored, want 1 stored", err, d.stored(t))
+		}
+	})
+}
+
+// TestTwoBatchesAtOnce checks that Postgres stores a second batch beside the first one, but never two batches
+// with one agent. SQLite stores one.
+func TestTwoBatchesAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		other := d.newAgent(t, "Grace")
+		stored, unblock := make(chan struct{}), make(chan struct{})
+		errs := make(chan error, 3)
+		publish := func(change func(*prediction.Submission)) {
+			_, err := d.Publish(t.Context(), d.submission(change))
+			errs <- err
+		}
+		go publish(func(s *prediction.Submission) {
+			s.Render = func(prediction.Receipt) ([]byte, error) {
+				close(stored)
+				<-unblock
+				return nil, nil
+			}
+		})
+		<-stored
+		go publish(nil)
+		until(t, "the second request of the agent waits", func() bool { n, _ := d.Waiting(); return n == 1 && d.Running() == 1 })
+		beside := make(chan error, 1)
+		go func() {
+			_, err := d.Publish(t.Context(), d.submission(func(s *prediction.Submission) { s.Agent = other }))
+			beside <- err
+		}()
+		if db.Kind == database.Postgres {
+			if err := <-beside; err != nil {
+				t.Error(err)
+			}
+			until(t, "the second batch ends", func() bool { return d.Running() == 1 })
+		}
+		waiting := map[database.Kind]int{database.Postgres: 1, database.SQLite: 2}[db.Kind]
+		until(t, "the others wait", func() bool { n, _ := d.Waiting(); return n == waiting })
+		if d.Running() != 1 {
+			t.Errorf("%d batches run, want 1", d.Running())
+		}
+		close(unblock)
+		if db.Kind == database.SQLite {
+			if err := <-beside; err != nil {
+				t.Error(err)
+			}
+		}
+		for range 2 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if d.stored(t) != 2 {
+			t.Errorf("%d predictions are stored for the agent, want 2", d.stored(t))
 		}
 	})
 }
@@ -281,7 +337,7 @@ func TestFullQueueRefusesAtOnce(t *testing.T) {
 				errs <- err
 			}
 			go publish()
-			until(t, "the first begins a batch", func() bool { n, _ := d.Waiting(); return n == 0 && d.Running() })
+			until(t, "the first begins a batch", func() bool { n, _ := d.Waiting(); return n == 0 && d.Running() == 1 })
 			for i := range c.fit {
 				go publish()
 				until(t, "one more waits", func() bool { n, _ := d.Waiting(); return n == i+1 })

@@ -57,8 +57,8 @@ func (p *Publisher) PublishBatch(ctx context.Context, list []Submission) []Outco
 	return out
 }
 
-// Running reports whether a batch is being stored.
-func (p *Publisher) Running() bool {
+// Running returns the number of batches that are being stored.
+func (p *Publisher) Running() int {
 	p.committer.mu.Lock()
 	defer p.committer.mu.Unlock()
 	return p.committer.running

@@ -43,7 +43,11 @@ type Publisher struct {
 // public address.
 func NewPublisher(db *database.DB, now func() time.Time, fresh time.Duration, baseURL string) *Publisher {
 	p := &Publisher{db: db, now: now, fresh: fresh, marketPages: baseURL + "/markets/"}
-	p.committer = newCommitter(p.commit)
+	batches := 1
+	if db.Kind == database.Postgres {
+		batches = postgresBatches
+	}
+	p.committer = newCommitter(batches, p.commit)
 	return p
 }
 
