@@ -642,8 +642,8 @@ CREATE TABLE citations (
 -- was published. They are prefixes of its id after an "@", which no word contains. With them, a
 -- search finds the newest predictions without reading all matches. Indexing an array costs half as
 -- much as a tsvector, and "C" compares bytes. Every search also reads the list of rows that are not
--- in the index yet, so that list is limited to 1 MB. On SQLite the index stores no positions, and
--- "ascii" splits the words exactly as Go did. By agent; owner prediction.
+-- in the index yet. A job merges that list every second. At 8 MB, a publish merges it. On SQLite the
+-- index stores no positions, and "ascii" splits the words exactly as Go did. By agent; owner prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
   agent_id UUID NOT NULL,
