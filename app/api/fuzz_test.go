@@ -2,7 +2,10 @@ package api
 
 import (
 	"errors"
+	"maps"
+	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +75,62 @@ func FuzzPublish(f *testing.F) {
 		for _, e := range draft.Evidence {
 			if !strings.HasPrefix(strings.ToLower(e.URL), "http") {
 				t.Errorf("evidence at %q", e.URL)
+			}
+		}
+	})
+}
+
+// FuzzFields checks the readers that the bodies of all operations share: whatever a field holds, it is read as
+// a value within bounds, or the refusal says what to send instead.
+func FuzzFields(f *testing.F) {
+	for _, seed := range []string{
+		`{"apiKey":"pk_x","name":"Ada","graceSeconds":60,"confirm":"ada","kind":"spam","label":null}`, `{"graceSeconds":-1}`, `{"graceSeconds":1e300}`, `{"graceSeconds":0.5}`,
+		`{"predictions":[{"title":"T"},1,null,{"dryRun":true},{"evidence":[[]]}]}`, `{"a":"\ud800"}`, `{"a":"72 %"}`, `{"a":1e999}`, `{"":{}}`, `{"a":[[[]]]}`, `{"a":"2026-02-30T00:00:00Z"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	app := fiber.New()
+	a := &API{Now: func() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		c := fuzzContext(t, app)
+		c.Request().SetBody(body)
+		c.Request().Header.SetContentType(fiber.MIMEApplicationJSON)
+		o, err := readObject(c)
+		if refusedWell(t, err); err != nil {
+			return
+		}
+		if grace := readGrace(o); grace < 0 || grace > maxGrace {
+			t.Errorf("grace %s of %q", grace, body)
+		}
+		for _, name := range append(slices.Collect(maps.Keys(o.fields)), "absent") {
+			if s := o.text(name); !utf8.ValidString(s) {
+				t.Errorf("text %q of %q", s, body)
+			}
+			if s := o.optionalText(name); s != nil && *s != o.text(name) {
+				t.Errorf("text %q and %q of %q", *s, o.text(name), body)
+			}
+			if n := o.number(name); n != nil && (math.IsNaN(*n) || math.IsInf(*n, 0)) {
+				t.Errorf("number %v of %q", *n, body)
+			}
+			o.boolean(name)
+			o.time(name)
+			for _, raw := range o.array(name, 3) {
+				item := a.readBatchItem(raw)
+				refusedWell(t, item.Refused)
+				if item.Refused == nil && item.Draft.Confidence == nil {
+					t.Errorf("an item without confidence in %q", body)
+				}
+			}
+			if list := o.objects(name, 3); len(list) > 3 {
+				t.Errorf("%d objects in %q", len(list), body)
+			}
+		}
+		if len(o.unknown()) > 0 {
+			t.Errorf("unread fields %q of %q", o.unknown(), body)
+		}
+		for _, wrong := range o.wrong {
+			if wrong.Message == "" || !utf8.ValidString(wrong.Message) || len(wrong.Message) > 1000 {
+				t.Errorf("refused %q of %q as %q", wrong.Field, body, wrong.Message)
 			}
 		}
 	})
