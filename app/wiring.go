@@ -251,15 +251,15 @@ func (a *App) catalogue() *release.Catalogue {
 	return c
 }
 
-// readPlaces returns how many answers that are not in memory may be made at the same time. SQLite
-// runs in this process, so half of the processors stay free for other work. Postgres runs outside
-// it, and three of four connections stay free.
+// readPlaces returns how many answers that are not in memory may be made at the same time. Half of
+// the processors stay free for other work, also for a Postgres on the same machine. There, three of
+// four connections stay free too.
 func (a *App) readPlaces() int {
-	processors := runtime.GOMAXPROCS(0)
-	if a.DB.Kind == database.SQLite {
-		return max(processors/2, 1)
+	places := runtime.GOMAXPROCS(0) / 2
+	if a.DB.Kind == database.Postgres {
+		places = min(places, a.DB.Reader.Stats().MaxOpenConnections/4)
 	}
-	return max(min(processors, a.DB.Reader.Stats().MaxOpenConnections/4), 1)
+	return max(places, 1)
 }
 
 // recheck checks at once whether commits have made cached credentials or answers out of date.
