@@ -190,9 +190,12 @@ func (b *tab) emulate(l look) error {
 		})
 }
 
-// evaluate runs an expression in the page. The page's content security policy doesn't apply to it.
+// evaluate runs an expression in the page, for at most a minute. The page's content security policy doesn't apply
+// to it.
 func evaluate[T any](b *tab, expression string, options ...chromedp.EvaluateOption) (T, error) {
-	return chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, options...))
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
 }
 
 // follow does steps that lead to another page and waits until that page has loaded.
