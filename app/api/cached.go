@@ -7,7 +7,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/answer"
-	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
@@ -92,10 +91,10 @@ func (a *API) load(
 	})
 }
 
-// sendLastGood sends the last good copy, marked stale, if err means that the database can't be used and the
-// caller is anonymous. Otherwise it returns err.
+// sendLastGood sends the last good copy, marked stale, if the caller is anonymous and err means that no newer one
+// can be made now. Otherwise it returns err.
 func (a *API) sendLastGood(c *fiber.Ctx, query *answer.Query, err error) error {
-	if caller(c) != nil || !database.Unavailable(err) {
+	if caller(c) != nil || !httpserver.Unavailable(err) {
 		return err
 	}
 	last, madeAt := a.answers.LastGood(query)

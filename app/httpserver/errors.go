@@ -132,6 +132,15 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	c.Response().SetBodyRaw(out.Bytes())
 }
 
+// Unavailable reports whether an error that a handler returns is answered with 503, so that the last good copy
+// is sent instead if there is one: the database can't be used, or no place to make the answer is free.
+func Unavailable(err error) bool {
+	if p, ok := errors.AsType[*problem.Error](err); ok {
+		return p.Status == fiber.StatusServiceUnavailable
+	}
+	return database.Unavailable(err)
+}
+
 // translate turns any error into a refusal. Fiber's own errors below 500 keep their status. A missed deadline
 // and an unusable database become 503. An unknown error becomes 500.
 func (s *Server) translate(c *fiber.Ctx, err error) *problem.Error {

@@ -74,7 +74,7 @@ func (s *Server) call(ctx context.Context, t *tool, arguments json.RawMessage) (
 		return "", "", &refusedError{status, string(response.Body())}
 	}
 	if age, stale := httpserver.StaleAge(&response.Header); stale {
-		note = "This answer is the last good copy, made " + age + " s ago, because the database can't be reached now."
+		note = "This answer is the last good copy, made " + age + " s ago, because a newer one can't be made now."
 	}
 	text, err := t.texts.rewrite(response.Body(), include)
 	return string(text), note, err

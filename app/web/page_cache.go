@@ -70,8 +70,8 @@ func newPageCache(base string, size int, now func() time.Time) *pageCache {
 }
 
 // wrap answers from the cache, and adds the handler's answers to it. A refusal or an error goes
-// only to the request that caused it; other waiting requests call the handler too. While the
-// database can't be used, wrap sends the last page, marked stale.
+// only to the request that caused it; other waiting requests call the handler too. While no new
+// page can be made, wrap sends the last one, marked stale.
 func (p *pageCache) wrap(k route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		a, err := readAddress(c, k.parameters...)
@@ -84,7 +84,7 @@ func (p *pageCache) wrap(k route) fiber.Handler {
 			return page.send(c)
 		case errors.Is(err, errNotKept):
 			return nil
-		case database.Unavailable(err):
+		case httpserver.Unavailable(err):
 			return p.sendLast(c, a, err)
 		}
 		return err
