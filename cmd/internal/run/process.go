@@ -25,7 +25,8 @@ type Process struct {
 	Ended   chan struct{}
 
 	cmd *exec.Cmd
-	log string // path of the file with its standard error
+	out io.Closer // the read end of its standard output
+	log string    // path of the file with its standard error
 }
 
 // Command is the command that Start runs.
@@ -61,7 +62,7 @@ func Start(ctx context.Context, dir string, c Command) (*Process, io.Reader, err
 		}
 	}
 	reader, writer := io.Pipe()
-	p.cmd.Stdout = writer
+	p.cmd.Stdout, p.out = writer, reader
 	if err := p.cmd.Start(); err != nil {
 		return nil, nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
@@ -79,9 +80,10 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Signal sends a signal and doesn't wait.
 func (p *Process) Signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // it may have ended
 
-// Kill ends the server as a crash would and waits for it.
+// Kill ends the server as a crash would and waits for it. Output that wasn't read is lost.
 func (p *Process) Kill() {
 	p.Signal(syscall.SIGKILL)
+	p.out.Close() // the wait would never end with unread output
 	<-p.Ended
 }
 

@@ -66,3 +66,25 @@ func TestMachineFields(t *testing.T) {
 		t.Errorf("got %q for unknown memory", got)
 	}
 }
+
+// TestKillWithUnreadOutput checks that Kill ends although nobody reads what the server has written.
+func TestKillWithUnreadOutput(t *testing.T) {
+	t.Parallel()
+	p, out, err := Start(t.Context(), t.TempDir(), Command{Name: "yes", Program: "yes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	killed := make(chan struct{})
+	go func() {
+		p.Kill()
+		close(killed)
+	}()
+	select {
+	case <-killed:
+	case <-time.After(30 * time.Second):
+		t.Fatal("a killed server is waited for forever")
+	}
+}
