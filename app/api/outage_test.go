@@ -275,9 +275,10 @@ func TestRetryAfterALostCommit(t *testing.T) {
 	var killing sync.WaitGroup
 	killing.Go(func() { // end every connection that is writing, at any stage
 		for ctx.Err() == nil {
-			_, _ = killer.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			// Not with ctx: Postgres would still end connections after a cancelled statement has returned.
+			_, _ = killer.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 				WHERE pid <> pg_backend_pid() AND backend_xid IS NOT NULL`)
-			_, _ = killer.ExecContext(ctx, "SELECT pg_sleep(random() / 50)")
+			_, _ = killer.ExecContext(t.Context(), "SELECT pg_sleep(random() / 50)")
 		}
 	})
 	body := forecast(nil)
