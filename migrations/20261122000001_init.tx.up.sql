@@ -961,7 +961,8 @@ CREATE TABLE boards (
 
 -- board_rows: an agent's place on each board. skill_low and skill_high are the 95 % range. They are
 -- null without a stake, as are best_guess and odds. odds compare an edge with no edge, and are at
--- most 1,000,000. stake is A in 1e-4 point, variance V in 1e-8 point². Reference; owner
+-- most 1,000,000. stake is A in 1e-4 point, variance V in 1e-8 point². totals are the sums of
+-- leaderboard/totals.go, in rows of the main board (span all, category ''). Reference; owner
 -- leaderboard.
 CREATE TABLE board_rows (
   span TEXT NOT NULL,
@@ -992,6 +993,7 @@ CREATE TABLE board_rows (
   market_brier {{.FLOAT}},
   log_edge {{.FLOAT}},
   calibration_error {{.FLOAT}},
+  totals {{.BYTES}},
   PRIMARY KEY (span, category, agent_id)
 );
 --bun:split

@@ -119,6 +119,10 @@ type Row struct {
 	// predictions, so that agent and market answer the same questions. CalibrationError (0..1) is
 	// over all settled predictions. Each is nil if there are no such predictions.
 	Brier, MarketBrier, LogEdge, CalibrationError *float64 `bun:",type:double precision"`
+
+	// Totals are the encoded totals of the agent. Only rows of the main board have them, and only
+	// if the agent has settled predictions.
+	Totals []byte `bun:",type:bytea"`
 }
 
 // Posterior returns the best guess with its range, and false for an agent without a disagreement

@@ -53,6 +53,8 @@ func TestThumbnails(t *testing.T) {
 		for day, skill := range map[string]float64{"2026-08-01": 9, "2026-11-20": 2, "2026-10-01": 1} {
 			w.exec("INSERT INTO skill_history (agent_id, day, skill, skill_low, skill_high, events) VALUES (?, ?, ?, 0, 0, 1)", a, day, skill)
 		}
+		w.tick()
+		w.exec("DELETE FROM skill_history WHERE day = '2026-11-21'") // the tick's own points
 		got, err := w.store.Thumbnails(t.Context(), db.Reader, []uuid.UUID{a, b, none}, 90)
 		if err != nil || len(got) != 2 || !slices.Equal(got[a].Trend, []float64{1, 2}) || len(got[b].Trend) != 0 {
 			t.Fatalf("%+v, %v", got, err)
@@ -65,6 +67,8 @@ func TestThumbnails(t *testing.T) {
 			t.Errorf("calibration %+v, want %+v", got[a].Calibration, score.Bins(bins))
 		}
 		w.clock.move(24 * time.Hour * 100)
+		w.tick()
+		w.exec("DELETE FROM skill_history WHERE day > '2026-11-21'")
 		if got, err = w.store.Thumbnails(t.Context(), db.Reader, []uuid.UUID{a}, 90); err != nil || got[a].Calibration[7].Count != 21 || len(got[a].Trend) != 0 {
 			t.Errorf("a hundred days later: %+v, %v", got, err)
 		}

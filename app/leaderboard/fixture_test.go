@@ -207,13 +207,28 @@ func (w *world) entry(f leaderboard.Filter, handle string) leaderboard.Entry {
 // dump renders whole rows, to compare tables.
 func (w *world) dump(query string) string {
 	w.t.Helper()
-	var rows []map[string]any
-	if err := w.db.Reader.NewRaw(query).Scan(w.t.Context(), &rows); err != nil {
+	rows, err := w.db.Reader.QueryContext(w.t.Context(), query)
+	if err != nil {
 		w.t.Fatal(err)
 	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	values, fields := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		fields[i] = &values[i]
+	}
 	var b strings.Builder
-	for _, r := range rows {
-		fmt.Fprintln(&b, r)
+	for rows.Next() {
+		if err := rows.Scan(fields...); err != nil {
+			w.t.Fatal(err)
+		}
+		fmt.Fprintln(&b, values)
+	}
+	if err := rows.Err(); err != nil || b.Len() == 0 {
+		w.t.Fatalf("%d bytes, %v", b.Len(), err)
 	}
 	return b.String()
 }

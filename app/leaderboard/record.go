@@ -105,8 +105,8 @@ func (b *Builder) recorded(p *job, r *Row) archive.BoardRow {
 // categories lists every category that has sums. AllCategories comes first.
 func (h agentSums) categories() []string {
 	set := map[string]bool{AllCategories: true}
-	for i := range h {
-		set[h[i].category] = true
+	for i := range h.windows {
+		set[h.windows[i].category] = true
 	}
 	return slices.Sorted(maps.Keys(set))
 }

@@ -28,8 +28,8 @@ const (
 // Progress is an agent's count of something that a rank needs, and the count needed.
 type Progress struct{ Have, Need int64 }
 
-// Stats is an agent's record over all time. Its row, categories and history are as of the last
-// board. The rest is as of now, except that Events and Disagreements count what the row counts.
+// Stats is an agent's record over all time. Its row, UntilProven, Calibration, Murphy, categories and
+// history are as of the last board. The rest is as of now, except that Events and Disagreements count what the row counts.
 type Stats struct {
 	// Row is the agent's row on the main board. An agent that isn't on the board yet gets a
 	// provisional row with an empty record.
@@ -67,8 +67,8 @@ type Stats struct {
 	viewer agent.Viewer
 }
 
-// Stats reads an agent's record as the public may see it. Its cost grows with the number of days on
-// which the agent's predictions settled, not with the number of predictions.
+// Stats reads an agent's record as the public may see it. It reads at most maxHistory days and maxLive
+// open predictions, however many the agent has.
 func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stats, error) {
 	return s.StatsFor(ctx, db, agentID, agent.Viewer{})
 }
@@ -77,12 +77,15 @@ func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stat
 func (s *Store) StatsFor(ctx context.Context, db bun.IDB, agentID uuid.UUID, viewer agent.Viewer) (*Stats, error) {
 	st := &Stats{viewer: viewer}
 	steps := []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{
-		s.readRow, s.readCounts, s.readDays, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
+		s.readRow, s.readCounts, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
 	}
 	for _, step := range steps {
 		if err := step(ctx, db, agentID, st); err != nil {
 			return nil, fmt.Errorf("read stats: %w", err)
 		}
+	}
+	if err := st.derive(); err != nil {
+		return nil, fmt.Errorf("read stats: %w", err)
 	}
 	return st, nil
 }
@@ -130,73 +133,18 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 	return nil
 }
 
-// readDays sums up the agent's days for what its row doesn't hold: the day blocks, which UntilProven
-// needs, and the calibration bins.
-func (s *Store) readDays(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	var record score.Sums
-	var squares daySquares
-	var brier, observed int64
-	var bins [score.BinCount]score.BinSum
-	p := database.NewPlanned(db)
-	q := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).ColumnExpr(recordColumns).
-		Where("d.agent_id = ?", p.Value(agentID)).Where("d.day <= ?", p.Value(day(s.now())))
-	fields := []any{
-		&record.N, &record.S, &record.SS, &record.A, &record.V,
-		&squares.high, &squares.cross, &squares.low, &record.Days.W, &record.Days.Q, &brier, &observed,
-	}
-	for i := range bins {
-		fields = append(fields, &bins[i].Count, &bins[i].P, &bins[i].Y)
-	}
-	if err := p.Scan(ctx, q, fields...); err != nil {
+// derive computes what follows from the agent's row.
+func (st *Stats) derive() error {
+	t, err := decodeTotals(st.Row.Totals)
+	if err != nil {
 		return err
 	}
-	record.Days.T = squares.total()
+	record := score.Sums{Tally: st.Row.Tally(), A: st.Row.Stake, V: st.Row.Variance, Days: t.days()}
 	if events, ok := record.EventsUntilProven(); ok {
 		st.UntilProven = &events
 	}
-	st.calibrate(bins, brier, observed)
+	st.Calibration, st.Murphy = t.calibration(), t.murphy()
 	return nil
-}
-
-// recordColumns are the columns of readDays. The sums without a filter are null in the rows over
-// all categories, so they count each prediction once.
-var recordColumns = func() string {
-	single := " FILTER (WHERE d.category <> '" + AllCategories + "')"
-	blocks := " FILTER (WHERE d.category = '" + AllCategories + "')"
-	columns := []string{
-		"SUM(d.clusters)" + single, "SUM(d.cluster_sum)" + single,
-		"SUM(d.cluster_squares)", "SUM(d.stake)", "SUM(d.variance)",
-	}
-	for _, block := range dayBlockColumns {
-		columns = append(columns, "SUM("+block+")"+blocks)
-	}
-	columns = append(columns, "SUM(d.resolved_brier)", "SUM(d.observed_squares)")
-	for i := range score.BinCount {
-		columns = append(columns, fmt.Sprintf("SUM(d.b%d_count)", i), fmt.Sprintf("SUM(d.b%d_confidence)", i), fmt.Sprintf("SUM(d.b%d_observed)", i))
-	}
-	return wholeSums(columns)
-}()
-
-// calibrate sets Calibration and Murphy. brier is the sum of the Brier scores and observed the sum
-// of the squared outcomes, as agent_days holds them.
-func (st *Stats) calibrate(bins [score.BinCount]score.BinSum, brier, observed int64) {
-	st.Calibration = score.Bins(bins)
-	if st.Row.Resolved == 0 && sumCounts(bins) == 0 {
-		return
-	}
-	// Murphy's parts need only the totals of y² and Brier over all bins, so one bin can hold them.
-	bins[0].YY += observed
-	bins[0].Brier += brier * (binUnit / brierUnit)
-	m := score.Decompose(bins)
-	st.Murphy = &m
-}
-
-func sumCounts(bins [score.BinCount]score.BinSum) int64 {
-	n := int64(0)
-	for _, b := range bins {
-		n += b.Count
-	}
-	return n
 }
 
 func (s *Store) readNextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {

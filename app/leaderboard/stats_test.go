@@ -225,6 +225,32 @@ func TestSkillHistory(t *testing.T) {
 	})
 }
 
+// TestStatsReadNoDays checks that a record and a thumbnail come from the board. The days of settled
+// predictions aren't added up for a reader.
+func TestStatsReadNoDays(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		id := w.agent(agent{handle: "one", days: 14})
+		w.days(id, "sport", "2026-11-01", 5, 1)
+		w.days(id, "art", "2026-11-02", 3, 2)
+		w.tick()
+		before := w.stats(id)
+		w.exec("DELETE FROM agent_days")
+		after := w.stats(id)
+		if before.Calibration[7].Count != 8 || before.Murphy == nil || before.UntilProven == nil {
+			t.Errorf("the board holds %+v, %+v, %v", before.Calibration, before.Murphy, before.UntilProven)
+		}
+		if after.Calibration != before.Calibration || *after.Murphy != *before.Murphy || *after.UntilProven != *before.UntilProven {
+			t.Errorf("without days: %+v, %+v, %v", after.Calibration, after.Murphy, after.UntilProven)
+		}
+		made, err := w.store.Thumbnails(t.Context(), db.Reader, []uuid.UUID{id}, 90)
+		if err != nil || made[id].Calibration != before.Calibration {
+			t.Errorf("thumbnail %+v, %v", made[id], err)
+		}
+	})
+}
+
 // TestHistoryAfterReversal checks that an agent whose settled events were all reversed gets a last
 // point without events. Its trend doesn't end at a skill that it no longer has.
 func TestHistoryAfterReversal(t *testing.T) {

@@ -75,24 +75,29 @@ type windowSums struct {
 	sums
 }
 
-// agentSums holds the sums of some agents. The entries of one agent are adjacent. All windows and
-// categories are built from it, so a build reads agent_days only once. An entry takes 200 bytes.
-// With 100,000 agents that have events in three categories, a full build takes some 100 MB.
-type agentSums []windowSums
+// agentSums holds the sums of some agents. All windows and categories are built from it, so a build
+// reads agent_days only once.
+type agentSums struct {
+	// windows holds the entries of one agent next to each other. An entry takes 200 bytes. With
+	// 100,000 agents that have events in three categories, a full build takes some 100 MB.
+	windows []windowSums
+	totals  map[uuid.UUID]totals
+}
 
 // readAgentSums sums up the days of some agents up to the day of at. It queries a few hundred
 // agents at a time by the primary key, so that the database doesn't sort on disk.
 func readAgentSums(ctx context.Context, db bun.IDB, agents []uuid.UUID, at time.Time) (agentSums, error) {
-	var h agentSums
+	h := agentSums{totals: map[uuid.UUID]totals{}}
 	names := map[string]string{} // one string for each category
 	for chunk := range chunks(agents) {
 		rows, err := sumDays(db, chunk, at).Rows(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("sum up days: %w", err)
+			return agentSums{}, fmt.Errorf("sum up days: %w", err)
 		}
 		for rows.Next() {
 			var p windowSums
-			if err = p.scan(rows); err != nil {
+			var t totals
+			if err = p.scan(rows, &t); err != nil {
 				break
 			}
 			if name, ok := names[p.category]; ok {
@@ -100,55 +105,58 @@ func readAgentSums(ctx context.Context, db bun.IDB, agents []uuid.UUID, at time.
 			} else {
 				names[p.category] = p.category
 			}
-			h = append(h, p)
+			h.windows = append(h.windows, p)
+			h.totals[p.agent] = h.totals[p.agent].plus(&t)
 		}
 		if err == nil {
 			err = rows.Err()
 		}
 		rows.Close()
 		if err != nil {
-			return nil, fmt.Errorf("sum up days: %w", err)
+			return agentSums{}, fmt.Errorf("sum up days: %w", err)
 		}
 	}
 	return h, nil
 }
 
-// daySquares holds ΣD² over days as three 64-bit sums, with D = high · 2²⁰ + low. The square of one
-// day's sum can exceed 64 bits, and SQLite has no wider integer.
-type daySquares struct{ high, cross, low int64 }
-
-func (q daySquares) total() score.Int128 {
-	return score.Shifted(q.high, 40).Plus(score.Shifted(q.cross, 21)).Plus(score.Shifted(q.low, 0))
-}
-
-// scan reads a row of the query sumDays.
-func (p *windowSums) scan(rows *sql.Rows) error {
-	var squares daySquares
+// scan reads a row of the query sumDays, and what it adds to the agent's totals.
+func (p *windowSums) scan(rows *sql.Rows, t *totals) error {
 	fields := []any{
 		&p.agent, &p.category, &p.window, &p.record.N, &p.record.S, &p.record.SS, &p.record.A, &p.record.V,
-		&squares.high, &squares.cross, &squares.low, &p.record.Days.W, &p.record.Days.Q,
-		&p.disagreements, &p.resolved, &p.scored, &p.brier, &p.marketBrier, &p.logEdge,
+		&t.squares.high, &t.squares.cross, &t.squares.low, &t.w, &t.q,
+		&p.disagreements, &p.resolved, &p.scored, &p.brier, &p.marketBrier, &p.logEdge, &t.brier, &t.observed,
 	}
-	for i := range p.gaps {
-		fields = append(fields, &p.gaps[i])
+	for i := range t.bins {
+		fields = append(fields, &t.bins[i].Count, &t.bins[i].P, &t.bins[i].Y)
 	}
-	err := rows.Scan(fields...)
-	p.record.Days.T = squares.total()
-	return err
+	if err := rows.Scan(fields...); err != nil {
+		return err
+	}
+	p.record.Days = t.days()
+	for i, bin := range t.bins {
+		p.gaps[i] = bin.P - bin.Y
+	}
+	if p.category != AllCategories {
+		t.squares, t.w, t.q = daySquares{}, 0, 0
+	}
+	return nil
 }
 
 // dayColumns are the columns of sumDays after agent, category and window.
 var dayColumns = func() string {
 	columns := []string{"d.clusters", "d.cluster_sum", "d.cluster_squares", "d.stake", "d.variance"}
 	columns = append(columns, dayBlockColumns...)
-	columns = append(columns, "d.disagreements", "d.resolved", "d.scored", "d.brier", "d.market_brier", "d.log_edge")
+	columns = append(columns, "d.disagreements", "d.resolved", "d.scored", "d.brier", "d.market_brier", "d.log_edge",
+		"d.resolved_brier", "d.observed_squares")
 	for i := range score.BinCount {
-		columns = append(columns, fmt.Sprintf("d.b%d_confidence - d.b%d_observed", i, i))
+		columns = append(columns, fmt.Sprintf("d.b%d_count", i), fmt.Sprintf("d.b%d_confidence", i), fmt.Sprintf("d.b%d_observed", i))
 	}
 	for i, c := range columns {
-		columns[i] = "SUM(" + c + ")"
+		// Postgres would sum up to numerics. Without the columns of single predictions, which are null in the
+		// rows over all categories, the sum is 0.
+		columns[i] = "CAST(COALESCE(SUM(" + c + "), 0) AS BIGINT)"
 	}
-	return wholeSums(columns)
+	return strings.Join(columns, ", ")
 }()
 
 // dayBlockColumns are the terms of daySquares and then those of W and Q of score.Days.
@@ -158,15 +166,6 @@ var dayBlockColumns = func() []string {
 		high + " * " + high, high + " * " + low, low + " * " + low, "d.clusters * d.cluster_sum", "d.clusters * d.clusters",
 	}
 }()
-
-// wholeSums joins sums as 64-bit integers that are 0 without rows. Postgres would return numerics.
-func wholeSums(list []string) string {
-	columns := make([]string, len(list))
-	for i, sum := range list {
-		columns[i] = "CAST(COALESCE(" + sum + ", 0) AS BIGINT)"
-	}
-	return strings.Join(columns, ", ")
-}
 
 func sumDays(db bun.IDB, agents []uuid.UUID, at time.Time) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).
@@ -199,11 +198,11 @@ func (p *windowSums) addTo(total *sums, category string) {
 // agents whose predictions were all reversed; their rows hold zeros.
 func (h agentSums) each(w Window, category string, fn func(agent uuid.UUID, s *sums)) {
 	last := windowIndex(w)
-	for i := 0; i < len(h); {
-		agent, total := h[i].agent, sums{}
-		for ; i < len(h) && h[i].agent == agent; i++ {
-			if h[i].window <= last {
-				h[i].addTo(&total, category)
+	for list := h.windows; len(list) > 0; {
+		agent, total := list[0].agent, sums{}
+		for ; len(list) > 0 && list[0].agent == agent; list = list[1:] {
+			if list[0].window <= last {
+				list[0].addTo(&total, category)
 			}
 		}
 		if total.resolved > 0 {

@@ -3,13 +3,11 @@ package leaderboard
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/score"
-	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // Thumbnail holds the data of the small charts that a board draws for an agent.
@@ -45,41 +43,21 @@ func (s *Store) Thumbnails(ctx context.Context, db bun.IDB, agents []uuid.UUID, 
 	return out, nil
 }
 
-// binSums lists the columns that sum up the calibration bins.
-var binSums = func() string {
-	var columns strings.Builder
-	for i := range score.BinCount {
-		for _, part := range []string{"count", "confidence", "observed"} {
-			fmt.Fprintf(&columns, ", CAST(SUM(b%d_%s) AS BIGINT)", i, part)
-		}
-	}
-	return columns.String()
-}()
-
-// calibrations sums up the calibration bins of many agents over all their days.
+// calibrations reads the calibration bins of many agents from their rows on the main board.
 func (s *Store) calibrations(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Thumbnail, error) {
-	rows, err := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).ColumnExpr("d.agent_id"+binSums).
-		Where("d.agent_id IN (?)", bun.List(agents)).Where("d.category <> ?", AllCategories).
-		Where("d.day <= ?", day(s.now())).GroupExpr("d.agent_id").Rows(ctx)
+	var rows []Row
+	err := db.NewSelect().Model(&rows).Column("agent_id", "totals").Where("span = ?", All).
+		Where("category = ?", AllCategories).Where("agent_id IN (?)", bun.List(agents)).Where("totals IS NOT NULL").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read calibrations: %w", err)
 	}
-	defer rows.Close()
 	out := make(map[uuid.UUID]Thumbnail, len(agents))
-	for rows.Next() {
-		var id uuid.UUID
-		var bins [score.BinCount]score.BinSum
-		fields := []any{&id}
-		for i := range bins {
-			fields = append(fields, &bins[i].Count, &bins[i].P, &bins[i].Y)
-		}
-		if err := rows.Scan(fields...); err != nil {
+	for i := range rows {
+		t, err := decodeTotals(rows[i].Totals)
+		if err != nil {
 			return nil, fmt.Errorf("read calibrations: %w", err)
 		}
-		out[id] = Thumbnail{Calibration: score.Bins(bins)}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read calibrations: %w", err)
+		out[rows[i].AgentID] = Thumbnail{Calibration: t.calibration()}
 	}
 	return out, nil
 }

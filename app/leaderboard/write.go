@@ -1,6 +1,7 @@
 package leaderboard
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -174,10 +175,16 @@ func freshRows(p job) ([]*Row, error) {
 	var rows []*Row
 	has := map[uuid.UUID]bool{}
 	add := func(id uuid.UUID, s *sums) {
-		if c, ok := p.contenders[id]; ok && !has[id] {
-			has[id] = true
-			rows = append(rows, newRow(p.window, p.category, s, p.prior, c))
+		c, ok := p.contenders[id]
+		if !ok || has[id] {
+			return
 		}
+		has[id] = true
+		r := newRow(p.window, p.category, s, p.prior, c)
+		if t := p.sums.totals[id]; p.main() {
+			r.Totals = t.encode()
+		}
+		rows = append(rows, r)
 	}
 	p.sums.each(p.window, p.category, add)
 	add(MarketID, &sums{})
@@ -269,7 +276,7 @@ func (r *Row) equal(o *Row) bool {
 		r.Tally() == o.Tally() && r.Stake == o.Stake && r.Variance == o.Variance &&
 		r.Disagreements == o.Disagreements && r.Resolved == o.Resolved && r.Scored == o.Scored &&
 		same(r.Brier, o.Brier) && same(r.MarketBrier, o.MarketBrier) &&
-		same(r.LogEdge, o.LogEdge) && same(r.CalibrationError, o.CalibrationError)
+		same(r.LogEdge, o.LogEdge) && same(r.CalibrationError, o.CalibrationError) && bytes.Equal(r.Totals, o.Totals)
 }
 
 func same[T comparable](a, b *T) bool { return a == b || (a != nil && b != nil && *a == *b) }
@@ -337,7 +344,7 @@ var upsertRows = upsert("board_rows", []string{"span", "category", "agent_id"}, 
 	"position", "model", "reference", "provisional", "reason", "rank", "rank_low", "rank_high",
 	"skill", "best_guess", "skill_low", "skill_high", "odds",
 	"events", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements", "resolved", "scored",
-	"brier", "market_brier", "log_edge", "calibration_error",
+	"brier", "market_brier", "log_edge", "calibration_error", "totals",
 })
 
 // upsert returns a statement for database.ExecRows that inserts rows and replaces existing ones.
