@@ -17,8 +17,8 @@ import (
 // The search index of Postgres has no order: to find the newest matches it would have to read all of them. So
 // the index also holds the spans of time that a prediction was published in. A span is named by the first nine
 // to four hexadecimal digits of an id, and lasts from 4 seconds to 50 days. A search starts where the previous
-// page ended and looks back into ever longer spans until they hold enough matches. It therefore reads only a
-// few times as many matches as it needs, even on the last page.
+// page ended and looks back, each time a few times further than before, until it has enough matches. It
+// therefore reads only a few times as many matches as it needs, even on the last page.
 
 const (
 	// longDigits and shortDigits are the number of hexadecimal digits in the names of the shortest and of the
@@ -26,7 +26,7 @@ const (
 	longDigits, shortDigits = 9, 4
 	// spanFan is how many spans make up one span of the next length.
 	spanFan = 16
-	// growth limits the time that one look adds, as a multiple of the time covered so far.
+	// growth limits the time that one look adds, as a multiple of the time that the looks before it cover.
 	growth = 5
 )
 
@@ -64,39 +64,37 @@ func (f *Filter) looksBack(ctx context.Context, db bun.IDB, after *place) (looks
 	if after != nil && !f.ranked() && bytes.Compare(after.ID[:], from[:]) < 0 {
 		from = after.ID
 	}
-	spans, covered := spansBack(from, oldest), int64(0)
-	for len(spans) > 0 {
-		var names []string
-		units := int64(0)
-		for len(spans) > 0 && (units == 0 || units+spans[0].units <= growth*covered) {
-			names, units, spans = append(names, spans[0].name), units+spans[0].units, spans[1:]
-		}
-		looks, covered = append(looks, strings.Join(names, " ")), covered+units
+	for _, spans := range spansBack(spanNumber(from), spanNumber(oldest)) {
+		looks = append(looks, strings.Join(spans, " "))
 	}
 	return looks, nil
 }
 
-// span is a period in which predictions were published.
-type span struct {
-	name  string
-	units int64 // length in shortest spans
+// spansBack lists the spans of each look. Together they cover the time from one shortest span back to an older
+// one. A look covers at most growth times what the looks before it cover.
+func spansBack(from, oldest int64) (looks [][]string) {
+	covered := int64(0)
+	for next := from; next >= oldest; next = from - covered {
+		spans, units := spansWithin(next, oldest, max(growth*covered, 1))
+		looks, covered = append(looks, spans), covered+units
+	}
+	return looks
 }
 
-// spansBack lists the spans that cover the time from one id back to an older one. It uses short spans back to
-// the end of a longer one, and then the longer ones.
-func spansBack(from, oldest uuid.UUID) (spans []span) {
-	next, end, units := spanNumber(from), spanNumber(oldest), int64(1)
-	for digits := longDigits; digits >= shortDigits && next >= end; digits-- {
-		first := max(next+1-(next+1)%spanFan, end) // the rest ends with a whole longer span
-		if digits == shortDigits {
-			first = end
+// spansWithin lists spans that go back from next and cover at most the given units of time. They grow as soon as
+// a longer span ends where the next one must, and fits.
+func spansWithin(next, oldest, most int64) (spans []string, units int64) {
+	digits, length := longDigits, int64(1)
+	for next >= oldest {
+		for digits > shortDigits && length*spanFan <= most && (next+1)%(length*spanFan) == 0 {
+			digits, length = digits-1, length*spanFan
 		}
-		for ; next >= first; next-- {
-			spans = append(spans, span{spanName(uint64(next), digits), units})
+		if units+length > most {
+			break
 		}
-		next, end, units = (next+1)/spanFan-1, end/spanFan, units*spanFan
+		spans, units, next = append(spans, spanName(uint64(next/length), digits)), units+length, next-length
 	}
-	return spans
+	return spans, units
 }
 
 // spanNumber returns the number of the shortest span that contains an id.
