@@ -465,6 +465,46 @@ func TestReadsOfBusyMarkets(t *testing.T) {
 	}
 }
 
+// TestOpinionsOfManyAgents checks that the opinions on a market cost the same however many predictions its agents
+// have made there, also while Postgres's statistics are from a time before the first.
+func TestOpinionsOfManyAgents(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			w := newWorld(t, db)
+			w.market("m", "", "sport", nil, 0.5, 0.5)
+			var agents []uuid.UUID
+			for i := range 40 {
+				agents = append(agents, w.agent(agent{handle: fmt.Sprint("agent", i), days: 1}))
+				other := fmt.Sprint("other", i)
+				w.market(other, "", "sport", nil, 0.5, 0.5)
+				w.fill(agents[i], other, 8)
+			}
+			w.exec("ANALYZE")
+			var rows []int64
+			published := 0
+			for _, each := range []int{20, 100} {
+				for _, id := range agents {
+					published += each
+					w.fill(id, "m", published)
+				}
+				queries := dbtest.Explain(t, db, func(db *database.DB) {
+					list, err := prediction.Opinions(t.Context(), db.Reader, []string{"m"})
+					if err != nil || len(list) < 10*len(agents) {
+						t.Errorf("%d opinions, %v", len(list), err)
+					}
+				})
+				rows = append(rows, dbtest.TouchedRows(queries))
+			}
+			if rows[1] > rows[0] {
+				t.Errorf("%d rows read once the agents have made %d predictions, %d before", rows[1], published, rows[0])
+			}
+		})
+	}
+}
+
 // fill publishes on a market until it has the given number of predictions.
 func (w *world) fill(agent uuid.UUID, marketID string, size int) {
 	w.t.Helper()

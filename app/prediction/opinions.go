@@ -75,7 +75,9 @@ func walkVoices(next string) string {
 }
 
 // On Postgres, the query compares and orders whole index rows, so that the planner can use no other index.
-// After the last agent of a market, the look-up finds another market or the other mark. The ids are one array,
+// After the last agent of a market, the look-up finds another market or the other mark. Likewise, the newest
+// predictions of an agent may be followed by those of another, which the last line leaves out. A lower bound in
+// their look-up would let the planner read every open prediction on the market for each agent. The ids are one array,
 // because planning takes longer with a list of values. OFFSET 0 keeps the planner from joining every prediction
 // of an agent before it looks at their ids.
 var opinionsOnPostgres = `WITH RECURSIVE v (market_id) AS (SELECT unnest((SELECT ARRAY[?0]::text[]))), ` +
@@ -83,11 +85,11 @@ var opinionsOnPostgres = `WITH RECURSIVE v (market_id) AS (SELECT unnest((SELECT
 			WHERE r.status = 'open' AND r.market_id IS NOT NULL AND (r.market_id, r.newcomer, r.agent_id) > (?m, ?n, ?a)
 			ORDER BY r.market_id, r.newcomer, r.agent_id LIMIT 1)`) + `
 		CROSS JOIN LATERAL (SELECT r.* FROM results AS r WHERE r.status = 'open' AND r.market_id IS NOT NULL
-			AND (r.market_id, r.newcomer, r.agent_id, r.id) >= (w.market_id, w.newcomer, w.agent_id, ?4)
 			AND (r.market_id, r.newcomer, r.agent_id, r.id) <= (w.market_id, w.newcomer, w.agent_id, ?5)
 			ORDER BY r.market_id DESC, r.newcomer DESC, r.agent_id DESC, r.id DESC LIMIT ?2) AS s
 		CROSS JOIN LATERAL (SELECT p.outcome_index, p.confidence FROM predictions AS p
-			WHERE p.agent_id = s.agent_id AND p.id = s.id AND ` + revealed + ` OFFSET 0) AS p`
+			WHERE p.agent_id = s.agent_id AND p.id = s.id AND ` + revealed + ` OFFSET 0) AS p
+		WHERE s.market_id = w.market_id AND s.newcomer = w.newcomer AND s.agent_id = w.agent_id`
 
 // SQLite has no LATERAL.
 var opinionsOnSQLite = `WITH RECURSIVE v (market_id) AS (SELECT value FROM json_each(?0)), ` +
