@@ -252,8 +252,8 @@ func (a *App) catalogue() *release.Catalogue {
 }
 
 // readPlaces returns how many answers that are not in memory may be made at the same time. Half of
-// the processors stay free for other work, also for a Postgres on the same machine. There, three of
-// four connections stay free too.
+// the processors stay free for other work, also for a Postgres on the same machine. On Postgres, three
+// of four connections stay free too.
 func (a *App) readPlaces() int {
 	places := runtime.GOMAXPROCS(0) / 2
 	if a.DB.Kind == database.Postgres {

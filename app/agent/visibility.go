@@ -26,8 +26,8 @@ import (
 //	Disabled      shown     shown                  left out; its page says so
 //	closed        erased    erased                 listed by its neutral handle
 //
-// A closed account has TextsHidden, also after its texts are erased. Numbers and scores always
-// stay. A sample agent is shown like any other, with a mark. Admins see everything.
+// A closed account has TextsHidden, also after its texts are erased. Predictions and their scores
+// always stay. A sample agent is shown like any other, with a mark. Admins see everything.
 
 // Visibility says how much of an agent's texts the public sees.
 type Visibility string

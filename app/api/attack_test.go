@@ -185,7 +185,8 @@ func (s *service) flood(t *testing.T) (stop func()) {
 	for sender := range senders * max(runtime.GOMAXPROCS(0)/2, 1) {
 		all.Go(func() {
 			for n := 0; !stopped.Load(); n++ {
-				got := sent(s.request(t, call{path: fmt.Sprintf("/api/agents?q=word%dof%d", n, sender), header: from(fmt.Sprintf("10.%d.%d.%d", sender, n/250, n%250))}))
+				caller := sender<<14 + n
+				got := sent(s.request(t, call{path: fmt.Sprintf("/api/agents?q=word%d", caller), header: from(fmt.Sprintf("10.%d.%d.%d", caller>>16, caller>>8&0xff, caller&0xff))}))
 				switch {
 				case strings.HasPrefix(got, "503 ") && strings.Contains(got, "Too many slow answers"):
 					refused()

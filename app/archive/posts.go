@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
@@ -140,6 +141,11 @@ func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []stri
 		}
 		if err := (news.Store{}).Erase(ctx, tx, gone); err != nil {
 			return err
+		}
+		if len(gone) > 0 { // no kept copy may show them
+			if err := generation.Moved(ctx, tx, generation.Texts); err != nil {
+				return err
+			}
 		}
 		return errors.Join(
 			changePosts(ctx, gone, func(ids []string) bun.Query {

@@ -132,8 +132,8 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	c.Response().SetBodyRaw(out.Bytes())
 }
 
-// Unavailable reports whether an error that a handler returns is answered with 503, so that the last good copy
-// is sent instead if there is one: the database can't be used, or no place to make the answer is free.
+// Unavailable reports whether an error means that an answer can't be made now, so that the last good copy is sent
+// instead if there is one: the database can't be used, or no place to make the answer is free.
 func Unavailable(err error) bool {
 	if p, ok := errors.AsType[*problem.Error](err); ok {
 		return p.Status == fiber.StatusServiceUnavailable

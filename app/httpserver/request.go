@@ -30,7 +30,7 @@ type Observation struct {
 	Bytes     int       // of the body, compressed; -1 for a stream
 	Principal Principal // nil for an anonymous request
 	RequestID []byte    // valid only during the call
-	Shed      bool      // refused only because too many slow reads are being answered
+	Shed      bool      // got no place to make its answer; see Server.Admit
 }
 
 // methods are the methods that Fiber routes. Other methods are looked up as OPTIONS and refused.

@@ -29,7 +29,8 @@ const (
 type Progress struct{ Have, Need int64 }
 
 // Stats is an agent's record over all time. Its row, UntilProven, Calibration, Murphy, categories and
-// history are as of the last board. The rest is as of now, except that Events and Disagreements count what the row counts.
+// history are as of the last board. The rest is as of now, except that Events and Disagreements count
+// what the row counts.
 type Stats struct {
 	// Row is the agent's row on the main board. An agent that isn't on the board yet gets a
 	// provisional row with an empty record.

@@ -81,7 +81,7 @@ type agentSums struct {
 	// windows holds the entries of one agent next to each other. An entry takes 200 bytes. With
 	// 100,000 agents that have events in three categories, a full build takes some 100 MB.
 	windows []windowSums
-	totals  map[uuid.UUID]totals
+	totals  map[uuid.UUID]totals // 300 bytes for each agent
 }
 
 // readAgentSums sums up the days of some agents up to the day of at. It queries a few hundred

@@ -7,10 +7,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
+// totalsVersion is the first byte of encoded totals. Change it with the fields. Readers take another version
+// for no totals, until the next full build writes their own.
+const totalsVersion = 1
+
 // errMalformedTotals is returned for totals that no build has written. The next full build repairs them.
 var errMalformedTotals = errors.New("leaderboard: malformed totals in a board row")
 
-// totals holds an agent's sums over all its days up to today that only its own record shows: the day
+// totals holds an agent's sums over all its days up to today that boards don't show as numbers: the day
 // blocks, which UntilProven needs, and the calibration bins. They are stored in the agent's row on the
 // main board, so that no reader sums up days.
 type totals struct {
@@ -58,7 +62,7 @@ func (t *totals) encode() []byte {
 	if *t == (totals{}) {
 		return nil
 	}
-	var out []byte
+	out := []byte{totalsVersion}
 	for _, field := range t.fields() {
 		out = binary.AppendVarint(out, *field)
 	}
@@ -67,9 +71,10 @@ func (t *totals) encode() []byte {
 
 // decodeTotals reads what encode has returned.
 func decodeTotals(encoded []byte) (t totals, err error) {
-	if len(encoded) == 0 {
+	if len(encoded) == 0 || encoded[0] != totalsVersion {
 		return t, nil
 	}
+	encoded = encoded[1:]
 	for _, field := range t.fields() {
 		n := 0
 		if *field, n = binary.Varint(encoded); n <= 0 {

@@ -21,6 +21,9 @@ func TestTotalsRoundTrip(t *testing.T) {
 		t.Error("empty totals take space")
 	}
 	encoded := filled.encode()
+	if got, err := decodeTotals(append([]byte{totalsVersion + 1}, encoded[1:]...)); err != nil || got != (totals{}) {
+		t.Errorf("of another version: got %+v, %v", got, err)
+	}
 	for _, bad := range [][]byte{encoded[:len(encoded)-1], encoded[:1], append(encoded, 0)} {
 		if _, err := decodeTotals(bad); !errors.Is(err, errMalformedTotals) {
 			t.Errorf("%d of %d bytes: got %v", len(bad), len(encoded), err)

@@ -182,11 +182,12 @@ func (c *committer) next() (batch []*waiting) {
 	items, seen := 0, 0
 	rest := c.queue[:0]
 	for _, w := range c.queue {
-		if items > 0 && items+len(w.items) > maxBatch {
+		busy := c.busy[w.agent.ID]
+		if !busy && items > 0 && items+len(w.items) > maxBatch {
 			break
 		}
 		seen++
-		if c.busy[w.agent.ID] {
+		if busy {
 			rest = append(rest, w)
 			continue
 		}

@@ -199,7 +199,7 @@ func (k *keptPage) withBanner() (*keptPage, error) {
 	if k.isPage() {
 		stale.markdown = sync.OnceValues(func() ([]byte, error) {
 			text, err := k.markdown()
-			note := "> This page may be out of date. The database can't be reached. This copy is from " + components.When{At: k.madeAt}.Exact() + ".\n\n"
+			note := "> This page may be out of date. A newer one can't be made at the moment. This copy is from " + components.When{At: k.madeAt}.Exact() + ".\n\n"
 			return append([]byte(note), text...), err
 		})
 	}
