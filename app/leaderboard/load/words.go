@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // Words is the number of different words in the theses.
@@ -49,6 +50,9 @@ func IndexWords(ctx context.Context, db *database.DB) error {
 		if _, err := db.ExecContext(ctx, s); err != nil {
 			return fmt.Errorf("load: index words: %w", err)
 		}
+	}
+	if db.Kind == database.Postgres {
+		return prediction.MergeWords(ctx, db) // as the job of a node does every second
 	}
 	return nil
 }
