@@ -179,7 +179,7 @@ func TestFullOfDearReads(t *testing.T) {
 // one of them was refused because the queue is full. stop checks that each answer was 200 or 503.
 func (s *service) flood(t *testing.T) (stop func()) {
 	t.Helper()
-	const senders = 60 // more than the places and queues of a small machine
+	const senders = 60 // for each place, so that its queue is always full
 	full, stopped, all := make(chan struct{}), atomic.Bool{}, sync.WaitGroup{}
 	refused := sync.OnceFunc(func() { close(full) })
 	for sender := range senders * max(runtime.GOMAXPROCS(0)/2, 1) {

@@ -155,7 +155,8 @@ func TestClosedAccount(t *testing.T) {
 }
 
 // TestDeletedPosts checks that a post is erased from the archive if its source says that it is
-// deleted, or if it is missing from two answers. One short or failing answer must erase nothing.
+// deleted, or if it is missing from two answers. One short or failing answer must erase nothing. Once a post is
+// erased, no kept copy of an answer may be served.
 func TestDeletedPosts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -176,14 +177,26 @@ func TestDeletedPosts(t *testing.T) {
 			w.set(day.AddDate(0, 0, 1).Add(time.Hour))
 			w.mustTick()
 			left := func() int { return len(textsOf(w, "2026-11-21", archive.News)) }
+			texts := func() (moved int64) {
+				t.Helper()
+				err := w.db.NewRaw("SELECT COALESCE(SUM(value), 0) FROM generations WHERE topic = 'texts'").Scan(t.Context(), &moved)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return moved
+			}
 			step := func(after time.Duration, wantAsked string, wantLeft int) {
 				t.Helper()
+				moved, erases := texts(), left() != wantLeft
 				asked = nil
 				w.set(w.now().Add(after))
 				if err := w.tick(); (err != nil) != (failing != nil) {
 					t.Fatal(err)
 				}
 				w.mustRedact()
+				if now := texts(); (now != moved) != erases {
+					t.Errorf("the topic of texts went from %d to %d", moved, now)
+				}
 				if got := strings.Join(asked, " "); got != wantAsked || left() != wantLeft {
 					t.Errorf("asked for %q, want %q; %d texts are left, want %d", got, wantAsked, left(), wantLeft)
 				}

@@ -67,7 +67,7 @@ func TestMachineFields(t *testing.T) {
 	}
 }
 
-// TestKillWithUnreadOutput checks that Kill ends although nobody reads what the server has written.
+// TestKillWithUnreadOutput checks that Kill returns. Nobody reads the output of the server.
 func TestKillWithUnreadOutput(t *testing.T) {
 	t.Parallel()
 	p, out, err := Start(t.Context(), t.TempDir(), Command{Name: "yes", Program: "yes"})
