@@ -642,7 +642,7 @@ CREATE TABLE citations (
 -- was published. They are prefixes of its id after an "@", which no word contains. With them, a
 -- search finds the newest predictions without reading all matches. Indexing an array costs half as
 -- much as a tsvector, and "C" compares bytes. Every search also reads the list of rows that are not
--- in the index yet. A job merges that list every second. At 8 MB, a publish merges it. On SQLite the
+-- in the index yet. A job merges that list every second. At 32 MB, a publish merges it. On SQLite the
 -- index stores no positions, and "ascii" splits the words exactly as Go did. By agent; owner prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
@@ -659,7 +659,7 @@ ALTER TABLE prediction_words SET (toast_tuple_target = 8160);
 CREATE FUNCTION prediction_spans(id UUID) RETURNS TEXT[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
   'SELECT ARRAY[''@'' || left(id::text, 4), ''@'' || left(id::text, 5), ''@'' || left(id::text, 6), ''@'' || left(id::text, 7), ''@'' || left(id::text, 8), ''@'' || left(id::text, 10)]';
 --bun:split
-CREATE INDEX prediction_words_words ON prediction_words USING gin (words) WITH (gin_pending_list_limit = 8192);
+CREATE INDEX prediction_words_words ON prediction_words USING gin (words) WITH (gin_pending_list_limit = 32768);
 {{else}}
 CREATE VIRTUAL TABLE prediction_words
   USING fts5(agent_id UNINDEXED, id UNINDEXED, words, detail=none, columnsize=0, tokenize='ascii');
