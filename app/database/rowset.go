@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,7 +132,9 @@ func NewWrite[T any](statement string, rows []T) Write {
 }
 
 // ExecWrites runs several writes to different tables. Postgres gets them as one statement, which
-// each connection plans once. There, no write sees what another wrote, and their order is not fixed.
+// each connection plans once. There, no write sees what another wrote. Postgres runs the last part of
+// such a statement first, so the parts are in reverse order. Put a write last if other transactions wait
+// for its rows. Postgres documents no order, so nothing but speed may depend on it.
 // SQLite, where a statement costs no round trip, runs them one after the other.
 func ExecWrites(ctx context.Context, tx bun.Tx, writes ...Write) error {
 	if !IsPostgres(tx) {
@@ -144,13 +147,13 @@ func ExecWrites(ctx context.Context, tx bun.Tx, writes ...Write) error {
 	}
 	var text strings.Builder
 	args := []any{plannedMode(tx)}
-	for i, w := range writes {
+	for i, w := range slices.Backward(writes) {
 		table, columns, err := w.table(tx, len(args)-1)
 		if err != nil {
 			return err
 		}
 		args = append(args, columns...)
-		text.WriteString(map[bool]string{true: "WITH ", false: ", "}[i == 0])
+		text.WriteString(map[bool]string{true: "WITH ", false: ", "}[i == len(writes)-1])
 		fmt.Fprintf(&text, "w%d AS (%s%s)", i, table, w.statement)
 	}
 	text.WriteString(" SELECT 1")

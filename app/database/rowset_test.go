@@ -2,7 +2,9 @@ package database_test
 
 import (
 	"context"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +69,43 @@ func TestExecRows(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+	})
+}
+
+// TestExecWritesInOrder checks that the writes of one statement run in the order of the list. On Postgres only
+// speed depends on it: the last one's locks are held for the shortest time.
+func TestExecWritesInOrder(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Name string `bun:",type:text"`
+	}
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		names := []string{"first", "second", "third"}
+		var got []string
+		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			insert := "INSERT INTO %s (name, place) SELECT name, (SELECT COUNT(*) FROM first) + (SELECT COUNT(*) FROM second) + (SELECT COUNT(*) FROM third) FROM v"
+			if database.IsPostgres(tx) {
+				insert = "INSERT INTO %s (name, place) SELECT name, nextval('places') FROM v"
+				if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY SEQUENCE places"); err != nil {
+					return err
+				}
+			}
+			var writes []database.Write
+			for _, name := range names {
+				if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE "+name+" (name TEXT, place BIGINT)"); err != nil {
+					return err
+				}
+				writes = append(writes, database.NewWrite(fmt.Sprintf(insert, name), []row{{name}}))
+			}
+			if err := database.ExecWrites(ctx, tx, writes...); err != nil {
+				return err
+			}
+			return tx.NewRaw("SELECT name FROM (SELECT * FROM first UNION ALL SELECT * FROM second UNION ALL SELECT * FROM third) AS w ORDER BY place").
+				Scan(ctx, &got)
+		})
+		if err != nil || !slices.Equal(got, names) {
+			t.Errorf("the writes ran in the order %v (%v), want %v", got, err, names)
 		}
 	})
 }

@@ -224,8 +224,8 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	if len(b.newAnswers) > 0 {
 		writes = append(writes, answersWrite(b.newAnswers))
 	}
-	writes = append(writes, addToMarkets(b.predictions)...)
 	writes = append(writes, update.NewWrite(created(b.predictions)))
+	writes = append(writes, addToMarkets(b.predictions)...) // last, because other batches wait for these rows
 	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("store predictions: %w", err)
 	}
