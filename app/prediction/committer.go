@@ -18,8 +18,8 @@ const (
 	// maxBatch is how many predictions one transaction stores at most.
 	maxBatch = 256
 	// postgresBatches is how many batches a node stores at once on Postgres. The second one uses the time that
-	// the first one waits for the server. A third one made publishing with keys slower, as measured with
-	// make bench-report. SQLite has one writer, so there it is one.
+	// the first one waits for the server; see small. A third one made publishing with keys slower, as measured
+	// with make bench-report. SQLite has one writer, so there it is one.
 	postgresBatches = 2
 	// maxWaiting and maxWaitingBytes bound the queue, in predictions and in bytes.
 	maxWaiting      = 1024
@@ -81,6 +81,7 @@ type committer struct {
 	queue   []*waiting         // next one first
 	bytes   int                // of queue
 	items   int                // of queue
+	storing int                // predictions in the batches that are being stored
 	running int                // goroutines
 	busy    map[uuid.UUID]bool // agents with requests in a batch that is being stored
 	stopped bool
@@ -129,12 +130,16 @@ func (c *committer) enter(w *waiting) error {
 	case c.arrived <- struct{}{}:
 	default:
 	}
-	if c.running < c.batches {
+	if c.running < c.batches && !c.small() {
 		c.running++
 		go c.run()
 	}
 	return nil
 }
+
+// small reports whether fewer predictions wait than are being stored. Such a batch waits for the one that is
+// being stored, because every batch costs the same number of statements. The caller must hold mu.
+func (c *committer) small() bool { return c.items < c.storing }
 
 func (c *committer) leave(w *waiting) {
 	w.left.Store(true)
@@ -175,10 +180,21 @@ func (c *committer) run() {
 }
 
 // next takes the next batch from the queue, without the requests of busy agents. A nil batch ends the
-// goroutine: those requests are left to the goroutine that stores their agents' batch.
+// goroutine: the queue is left to the goroutine that is storing another batch.
 func (c *committer) next() (batch []*waiting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.small() {
+		batch = c.take()
+	}
+	if batch == nil {
+		c.running--
+		c.closeIdle()
+	}
+	return batch
+}
+
+func (c *committer) take() (batch []*waiting) {
 	items, seen := 0, 0
 	rest := c.queue[:0]
 	for _, w := range c.queue {
@@ -201,10 +217,7 @@ func (c *committer) next() (batch []*waiting) {
 		c.drop(w)
 		c.busy[w.agent.ID] = true
 	}
-	if batch == nil {
-		c.running--
-		c.closeIdle()
-	}
+	c.storing += items
 	return batch
 }
 
@@ -214,6 +227,7 @@ func (c *committer) release(batch []*waiting) {
 	defer c.mu.Unlock()
 	for _, w := range batch {
 		delete(c.busy, w.agent.ID)
+		c.storing -= len(w.items)
 	}
 }
 

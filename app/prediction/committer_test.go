@@ -319,6 +319,45 @@ func TestTwoBatchesAtOnce(t *testing.T) {
 	})
 }
 
+// TestSmallBatchWaits checks that a second batch waits for the first one until as many predictions wait as the
+// first one stores.
+func TestSmallBatchWaits(t *testing.T) {
+	t.Parallel()
+	d := open(t, dbtest.Open(t, database.Postgres))
+	stored, unblock := make(chan struct{}), make(chan struct{})
+	first := d.batch("", "1", "2")
+	first.Render = func([]prediction.ItemOutcome) ([]byte, error) {
+		close(stored)
+		<-unblock
+		return nil, nil
+	}
+	big, small := make(chan error, 1), make(chan error, 2)
+	go func() {
+		_, err := d.PublishAll(t.Context(), first)
+		big <- err
+	}()
+	<-stored
+	publish := func(name string) {
+		other := d.newAgent(t, name)
+		go func() {
+			_, err := d.Publish(t.Context(), d.submission(func(s *prediction.Submission) { s.Agent = other }))
+			small <- err
+		}()
+	}
+	publish("Grace")
+	until(t, "one prediction waits", func() bool { n, _ := d.Waiting(); return n == 1 && d.Running() == 1 })
+	publish("Joan")
+	for range 2 {
+		if err := <-small; err != nil {
+			t.Error(err)
+		}
+	}
+	close(unblock)
+	if err := <-big; err != nil || d.stored(t) != 2 {
+		t.Errorf("got %v with %d stored for the first agent, want 2", err, d.stored(t))
+	}
+}
+
 // TestFullQueueRefusesAtOnce checks both bounds of the queue, number and bytes. Submissions in the queue are
 // published later.
 func TestFullQueueRefusesAtOnce(t *testing.T) {
