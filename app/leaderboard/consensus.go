@@ -20,17 +20,20 @@ import (
 )
 
 const (
-	// countChunk is the most markets that one query counts.
-	countChunk = 50
-	// maxCounted is the most changed markets that one Tick of a Counter counts.
-	maxCounted = 4 * countChunk
+	// countChunk is the most markets that one query counts. Crowded markets take some 20 ms each, and
+	// publishers have less of the database meanwhile.
+	countChunk = 10
+	// maxCounted is the most changed markets that one Tick of a Counter counts. After countTime it
+	// begins no further chunk.
+	maxCounted = 200
+	countTime  = 50 * time.Millisecond
 	// refreshAfter is the age at which a consensus is counted again although no prediction changed,
 	// because the agents' weights change with the boards.
 	refreshAfter = time.Hour
 	// refreshEvery is the time between two searches for old consensus. One search takes at most
 	// maxRefreshed markets.
 	refreshEvery = 10 * time.Second
-	maxRefreshed = countChunk
+	maxRefreshed = 50
 )
 
 // Counter keeps the stored consensus of the markets up to date. One node should run it, under a
@@ -45,8 +48,8 @@ type Counter struct {
 // NewCounter returns a Counter that starts with the first market.
 func NewCounter(db *database.DB, now func() time.Time) *Counter { return &Counter{db: db, now: now} }
 
-// Tick counts at most 200 changed markets and reports whether there may be more. Every ten seconds
-// it also marks up to 50 markets that were last counted more than an hour ago as changed.
+// Tick counts at most 200 changed markets, for about 50 ms, and reports whether there may be more. Every ten
+// seconds it also marks up to 50 markets that were last counted more than an hour ago as changed.
 func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
 	if now := c.now(); !now.Before(c.refresh) {
 		if err := prediction.RefreshConsensus(ctx, c.db, now.Add(-refreshAfter), maxRefreshed); err != nil {
@@ -54,7 +57,8 @@ func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
 		}
 		c.refresh = now.Add(refreshEvery)
 	}
-	for counted := 0; counted < maxCounted; counted += countChunk {
+	began := time.Now()
+	for counted := 0; counted < maxCounted && (counted == 0 || time.Since(began) < countTime); counted += countChunk {
 		rows, err := prediction.TakeChanged(ctx, c.db, c.last, countChunk, c.now())
 		if err != nil {
 			return false, err
@@ -64,9 +68,9 @@ func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
 		}
 		if len(rows) < countChunk {
 			// The next Tick begins with the first market again.
-			began := c.last
+			first := c.last == ""
 			c.last = ""
-			return began != "", nil
+			return !first, nil
 		}
 		c.last = rows[len(rows)-1].MarketID
 	}
