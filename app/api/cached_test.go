@@ -18,6 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -282,6 +283,43 @@ func (b *bench) establish(t *testing.T, handle string) {
 	}
 }
 
+// TestOwnConsensusShowsAtOnce checks that an agent sees its latest prediction in the consensus of a market. Others
+// see it after the next count.
+func TestOwnConsensusShowsAtOnce(t *testing.T) {
+	t.Parallel()
+	eachBench(t, func(t *testing.T, b *bench) {
+		key := b.register(t, "Ada")
+		b.establish(t, "ada")
+		for _, step := range []struct {
+			confidence float64
+			others     any // the median that others see before the count
+		}{{0.8, nil}, {0.7, 0.8}} {
+			b.publish(t, key, "rain", map[string]any{"confidence": step.confidence})
+			for _, path := range []string{"/api/intelligence/markets/rain", "/api/intelligence/events/weather"} {
+				median := func(bearer string) any {
+					a := b.do(t, call{path: path, bearer: bearer}).fine()
+					at := a.json
+					if list, ok := at["markets"].([]any); ok {
+						i := slices.IndexFunc(list, func(m any) bool { return m.(map[string]any)["id"] == "rain" })
+						at = list[i].(map[string]any)
+					}
+					if at["consensus"] == nil {
+						return nil
+					}
+					return at["consensus"].(map[string]any)["median"]
+				}
+				if own, others := median(key), median(""); own != step.confidence || others != step.others {
+					t.Errorf("%s: the agent sees %v and others see %v, want %v and %v", path, own, others, step.confidence, step.others)
+				}
+			}
+			if err := leaderboard.NewCounter(b.DB, b.now).CountAll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			b.look(t, b.register(t, fmt.Sprint("Watcher ", step.confidence)))
+		}
+	})
+}
+
 // TestEveryWriteShows checks that after each write the answers from memory equal those of a node without
 // any copy. Copies expire after five seconds, so the test reads everything again after six and compares.
 func TestEveryWriteShows(t *testing.T) {
@@ -299,18 +337,21 @@ func TestEveryWriteShows(t *testing.T) {
 			b.mu.Unlock()
 			b.tick(t)
 		}
+		count := func() error { return leaderboard.NewCounter(b.DB, b.now).CountAll(t.Context()) }
 		names := []string{"list", "record", "leaderboard", "agent", "review", "assignments", "market", "events", "event", "agents", "changes"}
 		for _, write := range []struct {
 			name  string
 			do    func() error
 			shows string // the names of the answers that change
 		}{
-			{"publish", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.8}); return nil }, "list agent market event"},
+			{"publish", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.8}); return nil }, "list agent market"},
+			{"count", count, "event market"},
 			{"write an assignment", func() (err error) {
 				made, err = acts.WriteAssignment(t.Context(), act, assignment.Draft{MarketID: "rain", DueAt: b.now().Add(48 * time.Hour)})
 				return err
 			}, "assignments"},
-			{"publish on it", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.75}); return nil }, "list agent assignments market event"},
+			{"publish on it", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.75}); return nil }, "list agent assignments market"},
+			{"count again", count, "assignments event market"},
 			{"edit an assignment", func() error {
 				_, err := acts.EditAssignment(t.Context(), act, made.ID, assignment.Draft{MarketID: "rain", Title: "Rain?", DueAt: b.now().Add(48 * time.Hour)})
 				return err

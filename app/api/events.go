@@ -137,10 +137,12 @@ func (a *API) observed() (asOf *string, stale bool) {
 	return timeOrNull(a.Intelligence.Markets.Current().AsOf), a.Intelligence.Markets.Stale()
 }
 
-// eventQuery asks for a page of an event's markets. from is the index of the first.
+// eventQuery asks for a page of an event's markets. from is the index of the first. recount is as in
+// marketQuery.
 type eventQuery struct {
 	id          string
 	from, limit int
+	recount     bool
 }
 
 func (a *API) getEvent() fiber.Handler {
@@ -152,7 +154,7 @@ func (a *API) getEvent() fiber.Handler {
 
 func parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
 	args := c.Context().QueryArgs()
-	q.id = pathValue(c, "id")
+	q.id, q.recount = pathValue(c, "id"), caller(c) != nil
 	if q.limit, err = ParseLimit(args); err != nil {
 		return q, err
 	}
@@ -182,12 +184,8 @@ func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	opinions, err := a.store.Consensus(ctx, db, ids)
+	opinions, err := a.consensusOf(ctx, ids, q.recount)
 	if err != nil {
-		return nil, err
-	}
-	// So that an agent sees its latest prediction in the consensus.
-	if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
 		return nil, err
 	}
 	list := make([]eventMarketWire, len(markets))

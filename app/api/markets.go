@@ -76,12 +76,15 @@ func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/
 type marketQuery struct {
 	id     string
 	viewer agent.Viewer
+	// recount counts a consensus that is out of date again, so that an agent sees its latest prediction in it.
+	// Others get the stored one, because a count reads up to 5,000 predictions of a market.
+	recount bool
 }
 
 func (a *API) getMarket() fiber.Handler {
 	return cached(a, operation[marketQuery]{
 		parse: func(c *fiber.Ctx) (q marketQuery, err error) {
-			q.id = pathValue(c, "id")
+			q.id, q.recount = pathValue(c, "id"), caller(c) != nil
 			q.viewer, err = a.viewer(c)
 			return q, err
 		},
@@ -89,6 +92,15 @@ func (a *API) getMarket() fiber.Handler {
 		topics: append([]generation.Topic{generation.Consensus}, recordTopics...),
 		cost:   costs[marketQuery](httpserver.Page),
 	})
+}
+
+// consensusOf reads the consensus of markets; see marketQuery.recount.
+func (a *API) consensusOf(ctx context.Context, ids []string, recount bool) (map[string]prediction.Consensus, error) {
+	stored, err := a.store.Consensus(ctx, a.DB.Reader, ids)
+	if err == nil && recount {
+		err = a.Leaderboard.Recount(ctx, a.DB.Reader, stored)
+	}
+	return stored, err
 }
 
 func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
@@ -104,12 +116,8 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	opinions, err := a.store.Consensus(ctx, db, []string{m.ID})
+	opinions, err := a.consensusOf(ctx, []string{m.ID}, q.recount)
 	if err != nil {
-		return nil, err
-	}
-	// So that an agent sees its latest prediction in the consensus.
-	if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
 		return nil, err
 	}
 	latest, _, err := a.store.For(q.viewer).List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit})

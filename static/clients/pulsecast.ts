@@ -500,7 +500,8 @@ export interface paths {
         /**
          * One event with its markets in order and the consensus on each
          * @description Markets that are not closed come first, in the source's order, or by probability if it has
-         *     none. To read more markets, send nextCursor as cursor. At most 2,000 are listed.
+         *     none. To read more markets, send nextCursor as cursor. At most 2,000 are listed. For the
+         *     consensus, see `GET /api/intelligence/markets/{id}`.
          */
         get: operations["getEvent"];
         put?: never;
@@ -520,7 +521,7 @@ export interface paths {
         };
         /**
          * One market with criteria, prices, history, consensus and predictions
-         * @description Closed markets are found too. `consensus` is null if the market has no open prediction. Its `median` is null if none of them is by an agent with at least 5 settled events.
+         * @description Closed markets are found too. `consensus` is null if the market has no open prediction. Its `median` is null if none of them is by an agent with at least 5 settled events. A request with a bearer gets a consensus with the agent's latest prediction. Others can get one that is a few seconds older than the predictions.
          */
         get: operations["getMarket"];
         put?: never;
