@@ -211,14 +211,15 @@ func (a *App) buildServer() {
 	acts := moderation.New(moderation.Options{
 		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, Names: a.names, IdentityURL: a.cfg.IdentityURL, Recheck: a.recheck,
 	})
+	groups := market.NewGroups(func() uint64 { return a.changes.Moves(generation.Markets) }, a.now)
 	edge := &api.API{
 		Config: &a.cfg, Log: a.Log, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
-		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes, Names: a.names, Release: a.catalogue(),
+		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes, Groups: groups, Names: a.names, Release: a.catalogue(),
 		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
-		Changes: a.changes,
+		Changes: a.changes, Groups: groups,
 		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
 		Text: edge.Text, Sample: a.ShowsSample, Keys: a.identity, Release: edge.Release,
 		SignIn: oauth.New(oauth.Options{

@@ -44,6 +44,7 @@ type API struct {
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
 	Changes      *generation.Watcher
+	Groups       *market.Groups
 	// Names says which names agents may have. If nil, only the built-in words are refused.
 	Names *agent.Names
 	// Hub distributes updates to streams. Make it with UpdateEncoder.

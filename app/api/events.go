@@ -110,7 +110,7 @@ func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
 }
 
 func (a *API) readEvents(ctx context.Context, f market.GroupFilter) (any, error) {
-	page, next, err := a.markets.Groups(ctx, a.DB.Reader, f)
+	page, next, err := a.Groups.List(ctx, a.DB.Reader, f)
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,9 @@ func OnReplica(ctx context.Context, r *Replica) context.Context {
 	return context.WithValue(ctx, replicaKey{}, r)
 }
 
+// ReadsReplica reports whether the queries of a context go to the replica.
+func ReadsReplica(ctx context.Context) bool { return replicaIn(ctx) != nil }
+
 // replicaIn returns the pool for the queries of a context. It is nil for the primary's pool.
 func replicaIn(ctx context.Context) *sql.DB {
 	if r, ok := ctx.Value(replicaKey{}).(*Replica); ok {

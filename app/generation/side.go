@@ -46,6 +46,13 @@ func (w *Watcher) Side(current bool) Side {
 	return side
 }
 
+// Moves returns a number that changes when a topic moves on the primary or on its replica, as far as the last check saw. Use it
+// as the Epoch of a memo.Cache.
+func (w *Watcher) Moves(topic Topic) uint64 {
+	side := w.Side(false)
+	return uint64(side.Primary[topic] + side.Stamp[topic])
+}
+
 // Read calls read with a context whose queries go to the side's database. If that is the replica,
 // and it is unavailable or a read that isn't Exact returns an error, Read calls read again for the
 // primary and sets s to the primary's Side.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,9 @@ func siblings(t *testing.T, db *database.DB, id string) *market.Siblings {
 	return s
 }
 
+// newGroups returns Groups that have read nothing yet.
+func newGroups() *market.Groups { return market.NewGroups(func() uint64 { return 0 }, time.Now) }
+
 // groups lists all pages of a filter, each group as "event:market,market/total".
 func groups(t *testing.T, db *database.DB, f market.GroupFilter) string {
 	t.Helper()
@@ -57,8 +61,9 @@ func groups(t *testing.T, db *database.DB, f market.GroupFilter) string {
 		f.Limit = 2
 	}
 	var out []string
+	list := newGroups()
 	for range 20 {
-		page, next, err := store.Groups(t.Context(), db.Reader, f)
+		page, next, err := list.List(t.Context(), db.Reader, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,6 +83,49 @@ func groups(t *testing.T, db *database.DB, f market.GroupFilter) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+// TestGroupsAreKept checks that a list of groups reads the markets again only after a tick, and shows prices at once.
+func TestGroupsAreKept(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		var ticks atomic.Uint64
+		list := market.NewGroups(ticks.Load, time.Now)
+		shown := func(db *database.DB) (out string) {
+			page, _, err := list.List(t.Context(), db.Reader, market.GroupFilter{Limit: 9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range page {
+				out += fmt.Sprint(g.Markets[0].ID, *g.Markets[0].Probability, " ")
+			}
+			return out
+		}
+		for _, step := range []struct {
+			markets []market.Market
+			tick    uint64
+			want    string
+		}{
+			{[]market.Market{sibling("a", "a1", 0.1, 10)}, 0, "a10.1 "},
+			{[]market.Market{sibling("a", "a1", 0.2, 10), sibling("b", "b1", 0.3, 20)}, 0, "a10.2 "},
+			{nil, 1, "b10.3 a10.2 "},
+		} {
+			if step.markets != nil {
+				observe(t, db, step.markets...)
+			}
+			ticks.Add(step.tick)
+			if got := shown(db); got != step.want {
+				t.Errorf("got %s, want %s", got, step.want)
+			}
+		}
+		var read int64
+		for _, e := range dbtest.Explain(t, db, func(db *database.DB) { shown(db) }) {
+			read = max(read, e.Tables["markets"])
+		}
+		if read > 4 {
+			t.Errorf("a kept list reads %d rows of markets, want those it shows", read)
+		}
+	})
 }
 
 func TestGroups(t *testing.T) {
@@ -116,7 +164,7 @@ func TestGroups(t *testing.T) {
 			t.Errorf("by age: got %s", got)
 		}
 		for _, bad := range []string{"x", "!!", "AAAA"} {
-			if _, _, err := store.Groups(t.Context(), db.Reader, market.GroupFilter{After: bad, Limit: 1}); err == nil {
+			if _, _, err := newGroups().List(t.Context(), db.Reader, market.GroupFilter{After: bad, Limit: 1}); err == nil {
 				t.Errorf("cursor %q was accepted", bad)
 			}
 		}

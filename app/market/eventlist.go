@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
@@ -40,132 +42,186 @@ type GroupFilter struct {
 	Limit        int    // at least 1
 }
 
-// groupRow is a group without its markets.
-type groupRow struct {
-	GroupKey string
-	Volume   float64   // -1 if unknown
-	At       time.Time // the key of the orders by close and by age
-}
-
 // GroupedMarkets is how many markets are grouped: the open ones with the highest volume, or those that closed
 // last.
 const GroupedMarkets = searched
 
-// Groups returns one page of events and of markets that stand alone, in the order of the filter. next is the
-// cursor of the next page, empty on the last page. Unknown volumes come last, and ties are ordered by key. A
-// group is listed only if at least one of its markets is among the GroupedMarkets.
-func (s Store) Groups(ctx context.Context, db bun.IDB, f GroupFilter) (page []Group, next string, err error) {
+// Groups lists events and markets that stand alone. It keeps what filters and orders the GroupedMarkets in memory, about
+// a megabyte, because to group them takes a database longer than the rest of a page. It is safe for concurrent use.
+type Groups struct {
+	now     func() time.Time
+	members *memo.Cache[memberKey, []member]
+}
+
+// memberKey identifies a list of members. The primary and its replica can be at different ticks.
+type memberKey struct{ closed, replica bool }
+
+// membersFor is how long members are kept if no tick changes them.
+const membersFor = time.Minute
+
+// NewGroups returns Groups. moved returns a value that changes with each tick of the markets.
+func NewGroups(moved func() uint64, now func() time.Time) *Groups {
+	return &Groups{now, memo.New[memberKey](memo.Options[[]member]{Size: 4, Now: now, Epoch: moved})}
+}
+
+// List returns one page of groups in the order of the filter. next is the cursor of the next page, empty on the
+// last page. Unknown volumes come last, and ties are ordered by key. A group is listed only if at least one of
+// its markets is among the GroupedMarkets.
+func (g *Groups) List(ctx context.Context, db bun.IDB, f GroupFilter) (page []Group, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
-	var rows []groupRow
-	p := database.NewPlanned(db)
-	q, err := f.query(db, p)
+	after, err := f.after()
 	if err != nil {
 		return nil, "", err
 	}
-	if err := f.page(q.Limit(int64(f.Limit)+1), p); err != nil {
+	members, err := g.members.Get(ctx, memberKey{f.Closed, database.ReadsReplica(ctx)}, func(ctx context.Context) ([]member, time.Time, error) {
+		members, err := readMembers(ctx, db, f.Closed)
+		return members, g.now().Add(membersFor), err
+	})
+	if err != nil {
 		return nil, "", err
 	}
-	if err := p.Scan(ctx, q, &rows); err != nil {
-		return nil, "", fmt.Errorf("list events: %w", err)
+	rows := f.rank(members)
+	if after != nil {
+		rows = slices.DeleteFunc(rows, func(row groupRow) bool { return f.compare(&row, after) <= 0 })
 	}
 	if len(rows) > f.Limit {
 		rows = rows[:f.Limit]
 		next = f.cursorAfter(&rows[f.Limit-1])
 	}
-	page, err = s.groups(ctx, db, rows, f.Closed)
+	page, err = Store{}.groups(ctx, db, rows, f.Closed)
 	return page, next, err
 }
 
-// query selects every group with the values that order it.
-func (f GroupFilter) query(db bun.IDB, p *database.Planned) (*bun.SelectQuery, error) {
-	listed := Filter{Closed: f.Closed, Sort: ByVolume}
-	if f.Closed {
-		listed.Sort = ByClosing
+// member is what filters and orders a market of a group.
+type member struct {
+	ID              string
+	EventID         string   `bun:",nullzero"`
+	EventVolume     *float64 // of the whole event, nil if unknown
+	Category        string   `bun:",nullzero"`
+	Tags            []string `bun:"type:json,nullzero"`
+	SearchText      string
+	EventSearchText string `bun:",nullzero"`
+	Volume          *float64
+	ClosesAt        time.Time `bun:",nullzero"`
+	ClosedAt        time.Time `bun:",nullzero"`
+	FirstSeenAt     time.Time
+}
+
+func readMembers(ctx context.Context, db bun.IDB, closed bool) (members []member, err error) {
+	f := Filter{Closed: closed, Sort: ByVolume}
+	if closed {
+		f.Sort = ByClosing
 	}
-	looked, err := listed.window(db, p, shortColumns, GroupedMarkets)
+	// A subquery, because with a join Postgres would read all events.
+	q, err := f.window(db, database.NewPlanned(db), shortColumns+", (SELECT e.volume FROM market_events AS e WHERE e.id = m.event_id) AS event_volume", GroupedMarkets)
 	if err != nil {
 		return nil, err
 	}
-	at := bun.SafeQuery("MAX(m.first_seen_at)")
-	if f.Sort == ByClosing && f.Closed {
-		at = bun.SafeQuery("MAX(?)", listed.closing())
-	} else if f.Sort == ByClosing {
-		at = bun.SafeQuery("MIN(?)", listed.closing())
+	if err := q.Scan(ctx, &members); err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
 	}
-	grouped := db.NewSelect().TableExpr("(?) AS m", looked).
-		ColumnExpr("? AS group_key", bun.Safe(EventKeySQL)).ColumnExpr("? AS at", at).
-		ColumnExpr("MAX(m.event_id) AS event_id").ColumnExpr("MAX(m.volume) AS volume").
-		GroupExpr("?", bun.Safe(EventKeySQL))
-	if f.EventsOnly {
-		grouped.Where("m.event_id IS NOT NULL")
-	}
-	f.narrow(grouped, p)
-	// A subquery, because with a join Postgres would read all events.
-	ranked := db.NewSelect().TableExpr("(?) AS g", grouped).Column("group_key", "at").
-		ColumnExpr("COALESCE((SELECT e.volume FROM market_events AS e WHERE e.id = g.event_id), g.volume, -1.0) AS volume")
-	return db.NewSelect().TableExpr("(?) AS g", ranked).Column("group_key", "volume", "at"), nil
+	return members, nil
 }
 
-// narrow keeps the groups that have a matching market.
-func (f GroupFilter) narrow(grouped *bun.SelectQuery, p *database.Planned) {
-	if f.Category != "" {
-		f.having(grouped, "m.category = ?", p.Value(f.Category))
+// groupRow is a group without its markets.
+type groupRow struct {
+	GroupKey string
+	Volume   float64   // -1 if unknown
+	At       time.Time // the key of the orders by close and by age
+	met      [conditions]bool
+}
+
+// rank groups the members and returns the groups that match the filter, in its order.
+func (f GroupFilter) rank(members []member) []groupRow {
+	words := strings.Fields(QuestionKey(f.Q))
+	groups := make(map[string]*groupRow, len(members))
+	for i := range members {
+		m := &members[i]
+		if f.EventsOnly && m.EventID == "" {
+			continue
+		}
+		id := Market{ID: m.ID, EventID: m.EventID}
+		at, key := f.at(m), id.EventKey()
+		row := groups[key]
+		if row == nil {
+			row = &groupRow{GroupKey: key, Volume: -1, At: at}
+			groups[key] = row
+		}
+		switch {
+		case m.EventVolume != nil:
+			row.Volume = *m.EventVolume
+		case m.Volume != nil:
+			row.Volume = max(row.Volume, *m.Volume)
+		}
+		if f.earliest() && at.Before(row.At) || !f.earliest() && at.After(row.At) {
+			row.At = at
+		}
+		for c, met := range f.meets(m, words) {
+			row.met[c] = row.met[c] || met
+		}
 	}
-	if f.Tag != "" {
-		f.having(grouped, "?", hasTag(grouped.DB(), p, f.Tag))
+	var list []groupRow
+	for _, row := range groups {
+		if !slices.Contains(row.met[:], false) {
+			list = append(list, *row)
+		}
 	}
-	if !f.ClosesBefore.IsZero() {
-		f.having(grouped, "m.closes_at < ?", p.Value(since1970(f.ClosesBefore)))
-	}
-	var parts []string
-	var args []any
-	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
-		parts = append(parts, "(? OR ?)")
-		args = append(args, occurs(grouped.DB(), p, word, "m.search_text"), occurs(grouped.DB(), p, word, "m.event_search_text"))
-	}
-	if len(parts) > 0 {
-		f.having(grouped, strings.Join(parts, " AND "), args...)
+	slices.SortFunc(list, func(a, b groupRow) int { return f.compare(&a, &b) })
+	return list
+}
+
+// conditions is the number of conditions of a GroupFilter. Each can be met by another market of the group.
+const conditions = 4
+
+func (f GroupFilter) meets(m *member, words []string) [conditions]bool {
+	return [conditions]bool{
+		f.Category == "" || m.Category == f.Category,
+		f.Tag == "" || slices.Contains(m.Tags, f.Tag),
+		f.ClosesBefore.IsZero() || !m.ClosesAt.IsZero() && m.ClosesAt.Before(f.ClosesBefore),
+		!slices.ContainsFunc(words, func(word string) bool {
+			return !strings.Contains(m.SearchText, word) && !strings.Contains(m.EventSearchText, word)
+		}),
 	}
 }
 
-// having keeps the groups that have a market which meets the condition.
-func (f GroupFilter) having(q *bun.SelectQuery, condition string, args ...any) {
-	q.Having("SUM(CASE WHEN "+condition+" THEN 1 ELSE 0 END) > 0", args...)
+// at returns the time that orders a market by close or by age.
+func (f GroupFilter) at(m *member) time.Time {
+	if f.Sort != ByClosing {
+		return m.FirstSeenAt
+	}
+	return Filter{Closed: f.Closed}.closingOf(&Market{ClosesAt: m.ClosesAt, ClosedAt: m.ClosedAt})
 }
 
-// page orders the groups and begins after the last row of the previous page.
-func (f GroupFilter) page(q *bun.SelectQuery, p *database.Planned) error {
-	column, falling := "at", true
-	switch {
-	case f.Sort == ByVolume:
-		column = "volume"
-	case f.Sort == ByClosing && !f.Closed:
-		falling = false
+// earliest reports whether the first market of a group decides its At, and the earliest group comes first.
+func (f GroupFilter) earliest() bool { return f.Sort == ByClosing && !f.Closed }
+
+// compare returns -1 if a comes before b in the order of the filter.
+func (f GroupFilter) compare(a, b *groupRow) int {
+	by := cmp.Compare(b.Volume, a.Volume)
+	if f.earliest() {
+		by = a.At.Compare(b.At)
+	} else if f.Sort != ByVolume {
+		by = b.At.Compare(a.At)
 	}
-	direction, behind := bun.Safe("DESC"), bun.Safe("<")
-	if !falling {
-		direction, behind = "ASC", ">"
-	}
-	q.OrderExpr("g.? ?, g.group_key", bun.Ident(column), direction)
+	return cmp.Or(by, cmp.Compare(a.GroupKey, b.GroupKey))
+}
+
+// after returns the place that the cursor names, or nil if there is none.
+func (f GroupFilter) after() (*groupRow, error) {
 	if f.After == "" {
-		return nil
+		return nil, nil
 	}
 	parts, err := cursor.Decode(f.After, 3)
 	if err != nil || parts[0] != "g"+string(f.Sort) || plaintext.Check(parts[2], false) != "" {
-		return cursor.Invalid()
+		return nil, cursor.Invalid()
 	}
-	var place any
+	row := groupRow{GroupKey: parts[2]}
 	if f.Sort == ByVolume {
-		place, err = readVolume(parts[1])
+		row.Volume, err = readVolume(parts[1])
 	} else {
-		place, err = cursor.ParseTime(parts[1])
+		row.At, err = cursor.ParseTime(parts[1])
 	}
-	if err != nil {
-		return err
-	}
-	c := bun.Ident(column)
-	q.Where("(g.? ? ? OR (g.? = ? AND g.group_key > ?))", c, behind, p.Value(place), c, p.Value(place), p.Value(parts[2]))
-	return nil
+	return &row, err
 }
 
 func (f GroupFilter) cursorAfter(last *groupRow) string {

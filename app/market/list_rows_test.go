@@ -112,8 +112,9 @@ func walkMarkets(t *testing.T, db *database.DB, f market.Filter) {
 // walkGroups reads the first two pages of a list of events.
 func walkGroups(t *testing.T, db *database.DB, f market.GroupFilter) {
 	t.Helper()
+	list := newGroups()
 	for range 2 {
-		_, next, err := store.Groups(t.Context(), db.Reader, f)
+		_, next, err := list.List(t.Context(), db.Reader, f)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,11 +86,13 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 	h.markets = signal.NewFeed(api.MarketCodec(), now)
 	newsFeed := signal.NewFeed(api.NewsCodec(), now)
 	h.seed(newsFeed)
+	var reads atomic.Uint64
 	thresholds := leaderboard.Thresholds{Events: 30, CategoryEvents: 15, Days: 14}
 	site := web.New(web.Dependencies{
 		Config: h.config, Version: "0.1.0", DB: db, Now: now, Identity: registry{db, now},
 		Moderation:  moderation.New(moderation.Options{DB: db, Now: now}),
 		Changes:     generation.NewWatcher(db.Reader, nil),
+		Groups:      market.NewGroups(func() uint64 { return reads.Add(1) }, now), // as if each read followed a tick
 		Leaderboard: leaderboard.NewStore(thresholds, now), Markets: h.markets, News: newsFeed,
 		Text: func(name string) ([]byte, error) {
 			return []byte("---\nname: x\n---\n\n# " + name + "\n\n```\ncurl x\n```\n"), nil

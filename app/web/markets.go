@@ -101,7 +101,7 @@ func (s *Site) listAll(c *fiber.Ctx, f market.Filter) (rows []pages.MarketRow, n
 }
 
 func (s *Site) listGroups(c *fiber.Ctx, f market.Filter) (rows []pages.MarketGroup, next string, err error) {
-	groups, next, err := s.markets.Groups(c.UserContext(), s.DB.Reader, market.GroupFilter{
+	groups, next, err := s.Groups.List(c.UserContext(), s.DB.Reader, market.GroupFilter{
 		Category: f.Category, Tag: f.Tag, Q: f.Q, Closed: f.Closed, ClosesBefore: f.ClosesBefore, Sort: f.Sort,
 		After: f.After, Limit: f.Limit,
 	})

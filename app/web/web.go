@@ -54,6 +54,7 @@ type Dependencies struct {
 	Leaderboard *leaderboard.Store
 	Moderation  *moderation.Service
 	Changes     *generation.Watcher
+	Groups      *market.Groups
 	Markets     *signal.Feed[market.Market]
 	News        *signal.Feed[news.Item]
 	// Text renders the texts for agents: "skill" as Markdown and "quickstart" as a shell script.
