@@ -19,7 +19,7 @@ import (
 )
 
 // maxText is the maximum number of bytes recorded of a query's text.
-const maxText = 2000
+const maxText = 5000
 
 // queries is a query hook for Bun. Bun's own hook (extra/bunotel) has no release for this version
 // of Bun. It also records error texts, which quote what users sent.
@@ -69,7 +69,11 @@ var change = regexp.MustCompile(`\b(?:(INSERT) INTO|(DELETE) FROM) (\w+)|\b(UPDA
 // subject returns the operation of a query and its table, "" if the table is unknown.
 func subject(e *bun.QueryEvent, text string) (operation, table string) {
 	if _, written := e.IQuery.(*bun.RawQuery); written {
-		if m := change.FindStringSubmatch(text); m != nil {
+		if all := change.FindAllStringSubmatch(text, -1); len(all) > 0 {
+			m := all[0]
+			if strings.HasPrefix(text, "WITH w") { // of database.ExecWrites, whose first write stands last
+				m = all[len(all)-1]
+			}
 			return m[1] + m[2] + m[4], m[3] + m[5]
 		}
 	}
