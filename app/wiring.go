@@ -302,6 +302,9 @@ func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Princ
 // observe counts requests in all, and those of each agent.
 func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
+	if o.Stale {
+		a.metrics.ObserveStale()
+	}
 	if !o.Shed { // any visitor can cause these refusals
 		a.serverErrors.Count(o.Status)
 	}

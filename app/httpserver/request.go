@@ -31,6 +31,7 @@ type Observation struct {
 	Principal Principal // nil for an anonymous request
 	RequestID []byte    // valid only during the call
 	Shed      bool      // got no place to make its answer; see Server.Admit
+	Stale     bool      // answered with the last good copy; see MarkStale
 }
 
 // methods are the methods that Fiber routes. Other methods are looked up as OPTIONS and refused.
@@ -248,6 +249,7 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	if r.refusal != nil {
 		o.Code = r.refusal.Code
 	}
+	_, o.Stale = StaleAge(&fctx.Response.Header)
 	if s.opts.Observe != nil {
 		s.opts.Observe(o)
 	}

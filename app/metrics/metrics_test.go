@@ -147,8 +147,10 @@ func TestRequests(t *testing.T) {
 	for i := range 5 { // methods that clients make up share one label
 		m.Observe("", fmt.Sprint("BREW", i), 405, "method_not_allowed", time.Millisecond)
 	}
+	m.ObserveStale()
 	got := scrape(t, m)
 	expect(t, got, map[string]float64{
+		`pulsecast_http_stale_answers_total{}`:                                                  1,
 		`pulsecast_http_requests_total{method="GET",route="/api/predictions/:id",status="2xx"}`: 3,
 		`pulsecast_http_requests_total{method="GET",route="/api/predictions/:id",status="4xx"}`: 1,
 		`pulsecast_http_requests_total{method="GET",route="unmatched",status="4xx"}`:            1,

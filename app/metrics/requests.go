@@ -16,6 +16,7 @@ type requests struct {
 	total    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
+	stale    prometheus.Counter
 
 	mu     *sync.Mutex
 	shapes *atomic.Pointer[map[shape]series]
@@ -48,6 +49,9 @@ func newRequests() requests {
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "http_refusals_total", Help: "Refused requests by error code, including rate_limited.",
 		}, []string{"code"}),
+		stale: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "http_stale_answers_total", Help: "Answers that were the last good copy, because no newer one could be made.",
+		}),
 		mu:     new(sync.Mutex),
 		shapes: new(atomic.Pointer[map[shape]series]),
 		codes:  new(atomic.Pointer[map[string]prometheus.Counter]),
@@ -57,6 +61,9 @@ func newRequests() requests {
 	r.refusals.WithLabelValues("rate_limited") // present from the start, so that rules see 0
 	return r
 }
+
+// ObserveStale counts an answer that was the last good copy, because no newer one could be made. Observe counts it too.
+func (m *Metrics) ObserveStale() { m.requests.stale.Inc() }
 
 // Observe counts one answer. route is the registered path, or "" if none matched. code is the
 // refusal's code, or "" for a success.
