@@ -92,6 +92,9 @@ func matrix(key, id string) []asked {
 	for _, path := range readPaths(id) {
 		list = append(list, asked{call{path: path}, 200, true})
 	}
+	for _, path := range []string{"/leaderboard", "/agents/ada"} {
+		list = append(list, asked{call{path: path, header: map[string]string{"Accept": "text/markdown"}}, 200, true})
+	}
 	return list
 }
 
@@ -123,7 +126,7 @@ func (b *bench) check(t *testing.T, a asked, before map[string]string) {
 	if !a.stale {
 		return
 	}
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+	if kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); kind == "text/html" || kind == "text/markdown" {
 		if strings.Count(body, "This page may be out of date.") != 1 {
 			t.Errorf("%s doesn't say that it is stale", name)
 		}

@@ -141,6 +141,9 @@ func (p *pageCache) make(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 // pageLast. Hiding a text or an agent drops the kept pages, so the last page shows neither.
 func (p *pageCache) sendLast(c *fiber.Ctx, a address, err error) error {
 	last, found := p.pages.Last(keyOf(c, a))
+	if !found { // a page that was read as HTML only is converted once
+		last, found = p.pages.Last(a.String())
+	}
 	if !found || p.now().Sub(last.madeAt) >= pageLast {
 		return err
 	}
@@ -199,7 +202,7 @@ func (k *keptPage) withBanner() (*keptPage, error) {
 	if k.isPage() {
 		stale.markdown = sync.OnceValues(func() ([]byte, error) {
 			text, err := k.markdown()
-			note := "> This page may be out of date. A newer one can't be made at the moment. This copy is from " + components.When{At: k.madeAt}.Exact() + ".\n\n"
+			note := "> " + layouts.OutOfDate + " " + layouts.NoNewer + " " + components.When{At: k.madeAt}.Exact() + ".\n\n"
 			return append([]byte(note), text...), err
 		})
 	}

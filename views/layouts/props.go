@@ -32,6 +32,12 @@ type Stale struct {
 	Since components.When
 }
 
+// OutOfDate and NoNewer begin the note on a page that is shown from an earlier copy. The time of the copy follows.
+const (
+	OutOfDate = "This page may be out of date."
+	NoNewer   = "A newer one can't be made at the moment. This copy is from"
+)
+
 // BannersStart opens the banners of every page. The LastGood banner is inserted after it.
 const BannersStart = `<div id="banners">`
 
