@@ -76,8 +76,8 @@ func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/
 type marketQuery struct {
 	id     string
 	viewer agent.Viewer
-	// recount counts a consensus that is out of date again, so that an agent sees its latest prediction in it.
-	// Others get the stored one, because a count reads up to 5,000 predictions of a market.
+	// recount is true for an agent. A stored consensus that is out of date is then counted again, so that the
+	// agent sees its latest prediction in it. A count reads up to 5,000 predictions of a market.
 	recount bool
 }
 

@@ -133,9 +133,9 @@ func NewWrite[T any](statement string, rows []T) Write {
 
 // ExecWrites runs several writes to different tables. Postgres gets them as one statement, which
 // each connection plans once. There, no write sees what another wrote. Postgres runs the last part of
-// such a statement first, so the parts are in reverse order. Put a write last if other transactions wait
-// for its rows. Postgres documents no order, so nothing but speed may depend on it.
-// SQLite, where a statement costs no round trip, runs them one after the other.
+// such a statement first, so the parts are in reverse order. It documents no order, so nothing but speed
+// may depend on it: put a write last if other transactions wait for its rows. SQLite, where a statement
+// costs no round trip, runs them one after the other.
 func ExecWrites(ctx context.Context, tx bun.Tx, writes ...Write) error {
 	if !IsPostgres(tx) {
 		for _, w := range writes {

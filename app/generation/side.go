@@ -46,8 +46,8 @@ func (w *Watcher) Side(current bool) Side {
 	return side
 }
 
-// Moves returns a number that changes when a topic moves on the primary or on its replica, as far as the last check saw. Use it
-// as the Epoch of a memo.Cache.
+// Moves returns a number that changes when a topic moves on the primary or on its replica, as of the
+// last check. It serves as the Epoch of a memo.Cache.
 func (w *Watcher) Moves(topic Topic) uint64 {
 	side := w.Side(false)
 	return uint64(side.Primary[topic] + side.Stamp[topic])

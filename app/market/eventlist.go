@@ -46,14 +46,15 @@ type GroupFilter struct {
 // last.
 const GroupedMarkets = searched
 
-// Groups lists events and markets that stand alone. It keeps what filters and orders the GroupedMarkets in memory, about
-// a megabyte, because to group them takes a database longer than the rest of a page. It is safe for concurrent use.
+// Groups lists events and markets that stand alone. It keeps what filters and orders the GroupedMarkets in
+// memory, about a megabyte, because a database takes longer to group them than for the rest of a page. It is safe
+// for concurrent use.
 type Groups struct {
 	now     func() time.Time
 	members *memo.Cache[memberKey, []member]
 }
 
-// memberKey identifies a list of members. The primary and its replica can be at different ticks.
+// memberKey identifies a list of members. The primary and its replica can have different ticks.
 type memberKey struct{ closed, replica bool }
 
 // membersFor is how long members are kept if no tick changes them.

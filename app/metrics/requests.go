@@ -62,7 +62,8 @@ func newRequests() requests {
 	return r
 }
 
-// ObserveStale counts an answer that was the last good copy, because no newer one could be made. Observe counts it too.
+// ObserveStale counts an answer that was the last good copy, because no newer one could be made. Call Observe
+// for it, too.
 func (m *Metrics) ObserveStale() { m.requests.stale.Inc() }
 
 // Observe counts one answer. route is the registered path, or "" if none matched. code is the
