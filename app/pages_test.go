@@ -158,6 +158,16 @@ const readShift = `new Promise(done => {
 	requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
 })`
 
+// readShifted lists the elements that moved, with their places before and after.
+const readShifted = `new Promise(done => {
+	const moved = [];
+	new PerformanceObserver(list => {
+		for (const e of list.getEntries()) for (const s of e.sources)
+			moved.push([Math.round(e.startTime) + ' ms', s.node?.outerHTML?.slice(0, 200), JSON.stringify(s.previousRect), JSON.stringify(s.currentRect)].join(' '));
+	}).observe({type: 'layout-shift', buffered: true});
+	requestAnimationFrame(() => requestAnimationFrame(() => done(moved)));
+})`
+
 // inspect visits a page and returns all its faults.
 func (b *tab) inspect(path string, l look, status int, axe string) []string {
 	wrong := b.visit(path, l, status)
@@ -172,7 +182,8 @@ func (b *tab) inspect(path string, l look, status int, axe string) []string {
 		wrong = append(wrong, fmt.Sprintf("costs %.0f bytes", bytes))
 	}
 	if shift, err := b.shift(path, l, status); err != nil || shift >= maxShift {
-		wrong = append(wrong, fmt.Sprintf("shifts by %v (%v)", shift, err))
+		moved, _ := evaluate[[]string](b, readShifted, chromedp.EvalAwaitPromise)
+		wrong = append(wrong, fmt.Sprintf("shifts by %v (%v); on the last visit moved %q", shift, err, moved))
 	}
 	return append(wrong, b.runAxe(axe)...)
 }
