@@ -67,7 +67,7 @@ func TestMachineFields(t *testing.T) {
 	}
 }
 
-// TestKillWithUnreadOutput checks that Kill returns. Nobody reads the output of the server.
+// TestKillWithUnreadOutput checks that Kill returns even if nobody reads the output of the process.
 func TestKillWithUnreadOutput(t *testing.T) {
 	t.Parallel()
 	p, out, err := Start(t.Context(), t.TempDir(), Command{Name: "yes", Program: "yes"})
