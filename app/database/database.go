@@ -165,20 +165,14 @@ func openSQLite(path string) (*DB, error) {
 	pragmas := fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)"+
 		"&_pragma=journal_size_limit(67108864)", commandPatience.Milliseconds())
 	name := "file:" + (&url.URL{Path: path}).EscapedPath()
-	writer, err := sql.Open("sqlite", name+pragmas+"&_txlock=immediate")
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
+	writer := openPreparing(name + pragmas + "&_txlock=immediate")
 	writer.SetMaxOpenConns(1)
-	reader, err := sql.Open("sqlite", name+pragmas+"&_pragma=query_only(1)")
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), writer.Close())
-	}
+	reader := openPreparing(name + pragmas + "&_pragma=query_only(1)")
 	reader.SetMaxOpenConns(8)
 	reader.SetMaxIdleConns(8)
 	return &DB{
 		DB:      bun.NewDB(writer, sqlitedialect.New()),
-		Reader:  withStatements(reader),
+		Reader:  bun.NewDB(reader, sqlitedialect.New()),
 		Kind:    SQLite,
 		Breaker: newBreaker(&sqliteProbe{name + "?_pragma=busy_timeout(0)&_txlock=immediate"}),
 		path:    path,

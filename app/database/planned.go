@@ -9,31 +9,30 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/schema"
 )
 
 // Planned makes a query that each connection plans only once. Bun writes values into the text of a
 // query, so the database sees each query as new. Planning a few joins can take longer than running
-// them. Use Planned for the most frequent queries. It makes an ordinary query in a transaction on
-// SQLite, behind a pooler, and if DATABASE_URL sets statement_cache_capacity=0.
+// them. Use Planned for the most frequent queries. It makes an ordinary query behind a pooler, and if
+// DATABASE_URL sets statement_cache_capacity=0.
 type Planned struct {
-	conn  bun.IConn // nil for an ordinary query
-	first int       // number of the args before the first value
-	args  []any
+	conn   bun.IConn // nil for an ordinary query
+	sqlite bool
+	first  int // number of the args before the first value
+	args   []any
 }
 
 // NewPlanned begins a query on db.
 func NewPlanned(db bun.IDB) *Planned {
 	conn := driverOf(db)
-	if d, ok := db.Dialect().(preparing); ok {
-		if pool, ok := conn.(*sql.DB); ok {
-			return &Planned{conn: preparedConn{pool, d.statements}}
-		}
+	switch {
+	case conn == nil || isUnplanned(db):
 		return &Planned{}
+	case IsPostgres(db):
+		return &Planned{conn: conn, first: 1, args: []any{pgx.QueryExecModeCacheStatement}}
 	}
-	if isUnplanned(db) || conn == nil || !IsPostgres(db) {
-		return &Planned{}
-	}
-	return &Planned{conn: conn, first: 1, args: []any{pgx.QueryExecModeCacheStatement}}
+	return &Planned{conn: conn, sqlite: true}
 }
 
 // Value returns what to pass to Bun's builder in place of v. Two queries share a plan only if they
@@ -43,7 +42,7 @@ func (p *Planned) Value(v any) any {
 	if p.conn == nil {
 		return v
 	}
-	if p.prepares() {
+	if p.sqlite {
 		value, ok := boundValue(v)
 		if !ok {
 			return v
@@ -56,19 +55,13 @@ func (p *Planned) Value(v any) any {
 	return bun.Safe(fmt.Sprintf("$%d", len(p.args)-p.first))
 }
 
-// prepares reports whether the query is for SQLite.
-func (p *Planned) prepares() bool {
-	_, ok := p.conn.(preparedConn)
-	return ok
-}
-
 // In limits q to rows in which column is one of values, a slice of texts or of UUIDs. Lists of any length share
 // one plan.
 func (p *Planned) In(q *bun.SelectQuery, column string, values any) *bun.SelectQuery {
 	if p.conn == nil {
 		return q.Where("? IN (?)", bun.Ident(column), bun.List(values))
 	}
-	if p.prepares() {
+	if p.sqlite {
 		list, _ := json.Marshal(values) // texts and UUIDs always marshal
 		return q.Where("? IN (SELECT value FROM json_each(?))", bun.Ident(column), p.Value(string(list)))
 	}
@@ -83,8 +76,12 @@ func (p *Planned) Scan(ctx context.Context, q *bun.SelectQuery, dest ...any) err
 	return q.Scan(ctx, dest...)
 }
 
-// unplanned is the dialect of a Postgres whose connections must not keep prepared statements.
-type unplanned struct{ *pgdialect.Dialect }
+// unplanned is the dialect of a pool whose connections must not keep prepared statements.
+type unplanned struct{ schema.Dialect }
+
+// WithoutPlans returns a handle on the same pool whose queries hold their values in the text, including those of
+// Planned.
+func WithoutPlans(db *bun.DB) *bun.DB { return bun.NewDB(db.DB, unplanned{db.Dialect()}) }
 
 func isUnplanned(db bun.IDB) bool {
 	_, plain := db.Dialect().(unplanned)

@@ -5,117 +5,132 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"modernc.org/sqlite"
 )
 
-// keptStatements is how many prepared statements a pool keeps on each of its connections.
+// keptStatements is how many prepared statements a connection to SQLite keeps.
 const keptStatements = 64
 
-// preparing is the dialect of a pool of connections to SQLite that keeps the statements of Planned.
-type preparing struct {
-	*sqlitedialect.Dialect
-	statements *statements
-}
+// openPreparing returns a pool of connections to a SQLite file. As pgx does on Postgres, each connection keeps the
+// statements that have arguments, and prepares them only once.
+func openPreparing(name string) *sql.DB { return sql.OpenDB(connector{name}) }
 
-func withStatements(pool *sql.DB) *bun.DB {
-	return bun.NewDB(pool, preparing{sqlitedialect.New(), newStatements(pool)})
-}
+type connector struct{ name string }
 
-// statements keeps the prepared statements of a pool, by their texts. It drops the least recently used.
-type statements struct {
-	pool *sql.DB
-	mu   sync.Mutex
-	kept *simplelru.LRU[string, *statement]
-}
+func (c connector) Driver() driver.Driver { return &sqlite.Driver{} }
 
-// statement is closed when it is dropped and has no users.
-type statement struct {
-	*sql.Stmt
-	users   int
-	dropped bool
-}
-
-func newStatements(pool *sql.DB) *statements {
-	kept, err := simplelru.NewLRU[string, *statement](keptStatements, nil)
+func (c connector) Connect(context.Context) (driver.Conn, error) {
+	opened, err := c.Driver().Open(c.name)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := simplelru.NewLRU(keptStatements, func(_ string, s *keptStatement) { s.evicted() })
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	return &statements{pool: pool, kept: kept}
+	return &preparingConn{opened.(sqliteConn), kept}, nil
 }
 
-// acquire returns the statement with a text, prepared. The caller must release it.
-func (s *statements) acquire(ctx context.Context, text string) (*statement, error) {
-	if found := s.find(text); found != nil {
-		return found, nil
+// sqliteConn is a connection of the driver.
+type sqliteConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.Pinger
+	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+	NewBackup(uri string) (*sqlite.Backup, error)
+}
+
+// preparingConn keeps prepared statements by their texts. It drops the least recently used. A statement in use is
+// not among them, because the rows of one query may still be read when the next one begins.
+type preparingConn struct {
+	sqliteConn
+	kept *simplelru.LRU[string, *keptStatement]
+}
+
+type keptStatement struct {
+	statement driver.Stmt
+	inUse     bool
+}
+
+// evicted closes a statement that is no longer kept, unless it left to be used.
+func (s *keptStatement) evicted() {
+	if !s.inUse {
+		_ = s.statement.Close() // reports the error of a query, which its caller has seen
 	}
-	prepared, err := s.pool.PrepareContext(ctx, text)
+}
+
+// take returns the statement with a text. The caller must give it back.
+func (c *preparingConn) take(ctx context.Context, text string) (driver.Stmt, error) {
+	if s, ok := c.kept.Peek(text); ok {
+		s.inUse = true
+		c.kept.Remove(text)
+		return s.statement, nil
+	}
+	return c.PrepareContext(ctx, text)
+}
+
+// giveBack keeps a statement for its next use.
+func (c *preparingConn) giveBack(text string, s driver.Stmt) {
+	if c.kept.Contains(text) {
+		_ = s.Close() // the text was prepared again while s was in use
+		return
+	}
+	c.kept.Add(text, &keptStatement{statement: s})
+}
+
+// Close closes the kept statements and the connection.
+func (c *preparingConn) Close() error {
+	c.kept.Purge()
+	return c.sqliteConn.Close()
+}
+
+// ExecContext runs a statement, a kept one if it has arguments.
+func (c *preparingConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	if len(args) == 0 {
+		return c.sqliteConn.ExecContext(ctx, text, args)
+	}
+	s, err := c.take(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	return s.keep(text, prepared), nil
+	defer c.giveBack(text, s)
+	return s.(driver.StmtExecContext).ExecContext(ctx, args)
 }
 
-func (s *statements) find(text string) *statement {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	found, ok := s.kept.Get(text)
-	if !ok {
-		return nil
+// QueryContext runs a query, a kept one if it has arguments.
+func (c *preparingConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if len(args) == 0 {
+		return c.sqliteConn.QueryContext(ctx, text, args)
 	}
-	found.users++
-	return found
-}
-
-// keep adds a statement. It replaces one that another caller has added meanwhile.
-func (s *statements) keep(text string, prepared *sql.Stmt) *statement {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if old, ok := s.kept.Peek(text); ok {
-		s.kept.Remove(text)
-		old.drop()
-	} else if s.kept.Len() >= keptStatements {
-		_, oldest, _ := s.kept.RemoveOldest()
-		oldest.drop()
-	}
-	added := &statement{Stmt: prepared, users: 1}
-	s.kept.Add(text, added)
-	return added
-}
-
-func (s *statements) release(used *statement) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if used.users--; used.dropped {
-		used.drop()
-	}
-}
-
-// drop closes s once it has no users. database/sql keeps it open until its last rows are read.
-func (s *statement) drop() {
-	if s.dropped = true; s.users == 0 {
-		_ = s.Close() // reports the error of a query, which its caller has seen
-	}
-}
-
-// preparedConn is a pool that runs its queries by prepared statements.
-type preparedConn struct {
-	*sql.DB
-	statements *statements
-}
-
-func (c preparedConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	used, err := c.statements.acquire(ctx, query)
+	s, err := c.take(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	defer c.statements.release(used)
-	return used.QueryContext(ctx, args...)
+	rows, err := s.(driver.StmtQueryContext).QueryContext(ctx, args)
+	if err != nil {
+		c.giveBack(text, s)
+		return nil, err
+	}
+	return &preparedRows{rows, func() { c.giveBack(text, s) }}, nil
+}
+
+// preparedRows gives its statement back when it is closed, which database/sql does once.
+type preparedRows struct {
+	driver.Rows
+	giveBack func()
+}
+
+func (r *preparedRows) Close() error {
+	defer r.giveBack()
+	return r.Rows.Close()
 }
 
 // boundValue converts a value to what Bun writes into the text of a query for it. ok is false for a type that

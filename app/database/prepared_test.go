@@ -1,12 +1,15 @@
 package database_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -29,11 +32,12 @@ func TestPreparedValues(t *testing.T) {
 	}
 }
 
-// TestPreparedOnce checks that queries which differ only in values share a statement, that a pool keeps a bounded
-// number of statements, and that one in use is not closed.
+// TestPreparedOnce checks that queries which differ only in values share a statement, and that a connection keeps a
+// bounded number of statements.
 func TestPreparedOnce(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)
+	db.Reader.SetMaxOpenConns(1)
 	ask := func(text string, n int) {
 		p := database.NewPlanned(db.Reader)
 		var got []int
@@ -53,7 +57,7 @@ func TestPreparedOnce(t *testing.T) {
 	if one, two := list("b"), list("a", "c", "d"); one != 1 || two != 2 {
 		t.Errorf("found %d and %d rows, want 1 and 2", one, two)
 	}
-	if kept, _ := database.Statements(db); kept != 1 {
+	if kept := keptStatements(t, db); kept != 1 {
 		t.Errorf("lists of two lengths have %d statements, want 1", kept)
 	}
 	var group sync.WaitGroup
@@ -65,7 +69,65 @@ func TestPreparedOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if kept, used := database.Statements(db); kept != database.KeptStatements || used != 0 {
-		t.Errorf("%d statements are kept and %d in use at the end, want %d and 0", kept, used, database.KeptStatements)
+	if kept := keptStatements(t, db); kept != database.KeptStatements {
+		t.Errorf("%d statements are kept, want %d", kept, database.KeptStatements)
+	}
+}
+
+func keptStatements(t *testing.T, db *database.DB) int {
+	t.Helper()
+	conn, err := db.Reader.DB.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	return database.Statements(conn)
+}
+
+// TestPreparedInUse checks that a query can run again while its rows are read, and that a failed statement can be
+// used again.
+func TestPreparedInUse(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.SQLite)
+	err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+		const series = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i FROM n"
+		sum := 0
+		outer, err := tx.Tx.QueryContext(ctx, series, 3)
+		if err != nil {
+			return err
+		}
+		defer outer.Close()
+		for outer.Next() {
+			inner, err := tx.Tx.QueryContext(ctx, series, 2)
+			if err != nil {
+				return err
+			}
+			for inner.Next() {
+				var i int
+				if err := inner.Scan(&i); err != nil {
+					return err
+				}
+				sum += i
+			}
+			if err := errors.Join(inner.Err(), inner.Close()); err != nil {
+				return err
+			}
+		}
+		if err := outer.Err(); err != nil || sum != 3*(1+2) {
+			t.Errorf("the sum is %d, want 9; %v", sum, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []any{nil, "a note"} { // a note must not be NULL
+		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			_, err := tx.Tx.ExecContext(ctx, "INSERT INTO reserved_handles (handle, note, author, created_at) VALUES (?, ?, 'me', '')", "taken", value)
+			return err
+		})
+		if (err != nil) != (value == nil) {
+			t.Errorf("insert %v: %v", value, err)
+		}
 	}
 }

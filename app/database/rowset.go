@@ -91,12 +91,8 @@ func withRows[T any](db bun.IDB, mode pgx.QueryExecMode, statement string, rows 
 // tableOf begins a statement that reads rows as the table v. On Postgres it also returns the
 // columns of rows, to be passed as arguments after others other arguments.
 func tableOf[T any](db bun.IDB, rows []T, others int) (table string, columns []any, err error) {
-	fields := db.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.Name
-	}
-	table = "WITH v (" + strings.Join(names, ", ") + ") AS "
+	fields := fieldsOf[T](db)
+	table = "WITH v (" + namesOf(fields) + ") AS "
 	if !IsPostgres(db) {
 		return table, nil, nil
 	}
@@ -112,52 +108,147 @@ func tableOf[T any](db bun.IDB, rows []T, others int) (table string, columns []a
 	return table + "(SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) ", columns, nil
 }
 
+func fieldsOf[T any](db bun.IDB) []*schema.Field {
+	return db.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
+}
+
+// namesOf lists the columns of fields.
+func namesOf(fields []*schema.Field) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	return strings.Join(names, ", ")
+}
+
 // Write is a statement that inserts, updates or deletes, with the rows it reads.
 type Write struct {
-	statement string
-	table     func(db bun.IDB, others int) (string, []any, error)
-	exec      func(ctx context.Context, tx bun.Tx) error
+	// onPostgres returns the statement, and columns to pass as arguments after others other arguments.
+	onPostgres func(db bun.IDB, others int) (statement string, columns []any, err error)
+	// onSQLite runs the statement.
+	onSQLite func(ctx context.Context, tx bun.Tx) error
 }
 
 // NewWrite makes a Write of a statement that reads rows as ExecRows does. There must be rows.
 func NewWrite[T any](statement string, rows []T) Write {
 	return Write{
-		statement: statement,
-		table:     func(db bun.IDB, others int) (string, []any, error) { return tableOf(db, rows, others) },
-		exec: func(ctx context.Context, tx bun.Tx) error {
-			_, err := ExecPlannedRows(ctx, tx, statement, rows)
+		onPostgres: func(db bun.IDB, others int) (string, []any, error) {
+			table, columns, err := tableOf(db, rows, others)
+			return table + statement, columns, err
+		},
+		onSQLite: func(ctx context.Context, tx bun.Tx) error {
+			_, err := ExecRows(ctx, tx, statement, rows)
 			return err
 		},
 	}
+}
+
+// NewInsert makes a Write that inserts rows into a table. The columns are the fields of T, typed as for
+// ExecRows. onConflict is an ON CONFLICT clause, or empty. The table may have an alias for it. There must be rows.
+// SQLite prepares the statement once and runs it for each row, because parsing the rows as literals takes a
+// third of the time.
+func NewInsert[T any](table string, rows []T, onConflict string) Write {
+	w := Write{onPostgres: func(db bun.IDB, others int) (string, []any, error) {
+		v, columns, err := tableOf(db, rows, others)
+		return v + "INSERT INTO " + table + " (" + namesOf(fieldsOf[T](db)) + ") SELECT * FROM v " + onConflict, columns, err
+	}}
+	w.onSQLite = func(ctx context.Context, tx bun.Tx) error {
+		fields := fieldsOf[T](tx)
+		bound := boundRows{tx.Tx, make([][]any, len(rows))}
+		for i, list := 0, reflect.ValueOf(rows); i < len(rows); i++ {
+			values, err := valuesOf(list.Index(i), fields)
+			if err != nil {
+				return err
+			}
+			bound.rows[i] = values
+		}
+		places := strings.TrimSuffix(strings.Repeat("?, ", len(fields)), ", ")
+		statement := "INSERT INTO " + table + " (" + namesOf(fields) + ") VALUES (" + places + ") " + onConflict
+		_, err := tx.NewRaw("?", bun.Safe(statement)).Conn(bound).Exec(ctx)
+		return err
+	}
+	return w
+}
+
+// boundRows runs a statement once for each row of arguments, which Bun doesn't know of.
+type boundRows struct {
+	bun.IConn
+	rows [][]any
+}
+
+func (b boundRows) ExecContext(ctx context.Context, statement string, _ ...any) (res sql.Result, err error) {
+	for _, args := range b.rows {
+		if res, err = b.IConn.ExecContext(ctx, statement, args...); err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+// valuesOf returns the fields of a row as SQLite stores them.
+func valuesOf(row reflect.Value, fields []*schema.Field) ([]any, error) {
+	values := make([]any, len(fields))
+	for i, f := range fields {
+		v, ok := valueOf(row, f)
+		if !ok {
+			continue
+		}
+		value := v.Interface()
+		if f.UserSQLType == "jsonb" {
+			text, err := json.Marshal(value)
+			if err != nil {
+				return nil, fmt.Errorf("column %s: %w", f.Name, err)
+			}
+			value = string(text)
+		}
+		if values[i], ok = boundValue(value); !ok {
+			return nil, fmt.Errorf("column %s: rows of type %T are not supported", f.Name, value)
+		}
+	}
+	return values, nil
+}
+
+// valueOf returns a field of a row. ok is false if it is NULL.
+func valueOf(row reflect.Value, f *schema.Field) (v reflect.Value, ok bool) {
+	v = f.Value(row)
+	switch {
+	case v.Kind() == reflect.Pointer && f.UserSQLType != "jsonb":
+		return v.Elem(), !v.IsNil()
+	case f.NullZero && v.IsZero(), v.Kind() == reflect.Slice && v.IsNil() && f.UserSQLType == "bytea":
+		return v, false
+	}
+	return v, true
 }
 
 // ExecWrites runs several writes to different tables. Postgres gets them as one statement, which
 // each connection plans once. There, no write sees what another wrote. Postgres runs the last part of
 // such a statement first, so the parts are in reverse order. It documents no order, so nothing but speed
 // may depend on it: put a write last if other transactions wait for its rows. SQLite, where a statement
-// costs no round trip, runs them one after the other.
-func ExecWrites(ctx context.Context, tx bun.Tx, writes ...Write) error {
+// costs no round trip, runs them one after the other. Outside a transaction, they get one.
+func ExecWrites(ctx context.Context, db bun.IDB, writes ...Write) error {
+	tx, ok := db.(bun.Tx)
+	if !ok {
+		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error { return ExecWrites(ctx, tx, writes...) })
+	}
 	if !IsPostgres(tx) {
 		for _, w := range writes {
-			if err := w.exec(ctx, tx); err != nil {
+			if err := w.onSQLite(ctx, tx); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	var text strings.Builder
+	var parts []string
 	args := []any{plannedMode(tx)}
 	for i, w := range slices.Backward(writes) {
-		table, columns, err := w.table(tx, len(args)-1)
+		statement, columns, err := w.onPostgres(tx, len(args)-1)
 		if err != nil {
 			return err
 		}
 		args = append(args, columns...)
-		text.WriteString(map[bool]string{true: "WITH ", false: ", "}[i == len(writes)-1])
-		fmt.Fprintf(&text, "w%d AS (%s%s)", i, table, w.statement)
+		parts = append(parts, fmt.Sprintf("w%d AS (%s)", i, statement))
 	}
-	text.WriteString(" SELECT 1")
-	_, err := tx.NewRaw(text.String()).Conn(bound{tx.Tx, args}).Exec(ctx)
+	_, err := tx.NewRaw("?", bun.Safe("WITH "+strings.Join(parts, ", ")+" SELECT 1")).Conn(bound{tx.Tx, args}).Exec(ctx)
 	return err
 }
 
@@ -214,16 +305,9 @@ func (column[V]) IndexType() any { return new(V) }
 func array[V any](rows reflect.Value, f *schema.Field, read func(reflect.Value) V) column[V] {
 	column := make(column[V], rows.Len())
 	for i := range column {
-		v := f.Value(rows.Index(i))
-		if v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				continue
-			}
-			v = v.Elem()
-		} else if f.NullZero && v.IsZero() {
-			continue
+		if v, ok := valueOf(rows.Index(i), f); ok {
+			column[i] = read(v)
 		}
-		column[i] = read(v)
 	}
 	return column
 }

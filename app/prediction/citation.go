@@ -44,9 +44,7 @@ func citationsOf(predictions []*Prediction) []citation {
 
 // citationsWrite makes predictions findable by the signals that they cite.
 func citationsWrite(list []citation) database.Write {
-	return database.NewWrite(
-		"INSERT INTO citations (kind, signal_id, prediction_id, agent_id) SELECT kind, signal_id, prediction_id, agent_id FROM v", list,
-	)
+	return database.NewInsert("citations", list, "")
 }
 
 // Cited holds the predictions that cite a signal.

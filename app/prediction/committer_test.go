@@ -141,6 +141,21 @@ func TestBatchesMakeTheSameStatements(t *testing.T) {
 	})
 }
 
+// spoil makes a draft that the database refuses. Postgres refuses a NUL, as every edge does. SQLite accepts it, so
+// there a trigger refuses the draft.
+func spoil(t *testing.T, db *database.DB, d *prediction.Draft) {
+	t.Helper()
+	d.Thesis = "a NUL: \x00"
+	if db.Kind == database.SQLite {
+		d.Thesis = "refused"
+		_, err := db.ExecContext(t.Context(), `CREATE TRIGGER IF NOT EXISTS refuse BEFORE INSERT ON predictions WHEN new.thesis = 'refused'
+			BEGIN SELECT RAISE(ABORT, 'refused'); END`)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestBadRowFailsAlone checks that if the database refuses one row of a batch, all others are published.
 func TestBadRowFailsAlone(t *testing.T) {
 	t.Parallel()
@@ -154,7 +169,7 @@ func TestBadRowFailsAlone(t *testing.T) {
 				case 2:
 					s.Draft.MarketID = "6" // refused because the market is closed
 				case 5:
-					s.Draft.Thesis = "a NUL: \x00" // every edge refuses this
+					spoil(t, db, &s.Draft)
 				}
 			}))
 		}

@@ -61,24 +61,22 @@ func (Store) Consensus(ctx context.Context, db bun.IDB, marketIDs []string) (map
 	return found, nil
 }
 
-// marketCount is the number of new predictions on a market.
-type marketCount struct {
-	MarketID string `bun:",type:text"`
-	Count    int64  `bun:",type:bigint"`
+// newCount is the number of new predictions on a market.
+type newCount struct {
+	MarketID    string `bun:",type:text"`
+	Predictions int64  `bun:",type:bigint"`
+	Changed     bool   `bun:",type:boolean"`
 }
 
-// addCounts adds the counts of marketCount rows to market_consensus.
-const addCounts = `INSERT INTO market_consensus AS c (market_id, predictions, changed)
-	SELECT market_id, count, TRUE FROM v WHERE TRUE ORDER BY market_id
-	ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE`
-
-// countsOf sorts counts by market, so that transactions lock markets in one order.
-func countsOf(published map[string]int64) []marketCount {
-	rows := make([]marketCount, 0, len(published))
+// countsWrite adds to the counts of predictions of markets. Its rows are in the order of the markets, so that
+// transactions lock markets in one order.
+func countsWrite(published map[string]int64) database.Write {
+	rows := make([]newCount, 0, len(published))
 	for _, id := range slices.Sorted(maps.Keys(published)) {
-		rows = append(rows, marketCount{id, published[id]})
+		rows = append(rows, newCount{id, published[id], true})
 	}
-	return rows
+	return database.NewInsert("market_consensus AS c", rows,
+		"ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE")
 }
 
 // AddToMarkets adds to the counts of predictions of markets, when predictions are published or revealed. It
@@ -87,7 +85,7 @@ func AddToMarkets(ctx context.Context, db bun.IDB, published map[string]int64) e
 	if len(published) == 0 {
 		return nil
 	}
-	if _, err := database.ExecPlannedRows(ctx, db, addCounts, countsOf(published)); err != nil {
+	if err := database.ExecWrites(ctx, db, countsWrite(published)); err != nil {
 		return fmt.Errorf("count predictions on markets: %w", err)
 	}
 	return nil

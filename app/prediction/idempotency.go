@@ -85,9 +85,8 @@ type newAnswer struct {
 // answersWrite stores answers under their keys and replaces expired ones. The transaction must hold the tallies
 // of the agents, so that no other transaction stores answers for them.
 func answersWrite(list []newAnswer) database.Write {
-	return database.NewWrite(`INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at)
-		SELECT * FROM v WHERE TRUE ON CONFLICT (agent_id, key)
-		DO UPDATE SET body_hash = EXCLUDED.body_hash, response = EXCLUDED.response, created_at = EXCLUDED.created_at`, list)
+	return database.NewInsert("idempotency_keys", list, `ON CONFLICT (agent_id, key) DO UPDATE SET
+		body_hash = EXCLUDED.body_hash, response = EXCLUDED.response, created_at = EXCLUDED.created_at`)
 }
 
 // ForgetAnswers deletes one batch of expired idempotency keys. more reports whether some may be left.

@@ -38,6 +38,7 @@ type newRow struct {
 	Hash             []byte     `bun:",type:bytea"`
 	Unrevealed       bool       `bun:",type:boolean"`
 	Newcomer         bool       `bun:",type:boolean"`
+	Hidden           bool       `bun:",type:boolean"`
 }
 
 // newResult holds the columns of results that a new prediction sets.
@@ -85,10 +86,8 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 	// On SQLite, a search returns rows in the order of insertion.
 	slices.SortFunc(found, func(a, b newWords) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	writes := []database.Write{
-		database.NewWrite(`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id,
-			outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, reveal, salt, hash, unrevealed, newcomer, hidden) SELECT v.*, FALSE FROM v`, rows),
-		database.NewWrite(`INSERT INTO results (agent_id, id, market_id, horizon_at, scheduled_close_at, newcomer, sample, created_at, baseline_state, status)
-			SELECT * FROM v`, results),
+		database.NewInsert("predictions", rows, ""),
+		database.NewInsert("results", results, ""),
 	}
 	if len(found) > 0 {
 		writes = append(writes, wordsWrite(tx, found))
@@ -111,7 +110,7 @@ func addToMarkets(list []*Prediction) []database.Write {
 	if len(published) == 0 {
 		return nil
 	}
-	return []database.Write{database.NewWrite(addCounts, countsOf(published))}
+	return []database.Write{countsWrite(published)}
 }
 
 // agentEvent is the pair of an agent and an event.

@@ -198,7 +198,7 @@ func TestBatchItemThatTheDatabaseRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		d := open(t, db)
 		s := d.batch("k", "1", "2", "3", "1")
-		s.Items[1].Draft.Thesis = "a NUL: \x00" // every edge refuses this
+		spoil(t, db, &s.Items[1].Draft)
 		answer, err := d.PublishAll(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)

@@ -42,11 +42,13 @@ func Published(ctx context.Context, db bun.IDB, agentID uuid.UUID, at time.Time,
 	return nil
 }
 
-// tallyRow holds the columns of a Tally that publishing writes.
+// tallyRow is a row of agent_tallies as publishing writes it.
 type tallyRow struct {
 	AgentID         uuid.UUID `bun:",type:uuid"`
 	Total           int64     `bun:",type:bigint"`
 	Open            int64     `bun:",type:bigint"`
+	Resolved        int64     `bun:",type:bigint"`
+	Void            int64     `bun:",type:bigint"`
 	PublicationDays int64     `bun:",type:bigint"`
 	LastRankedDay   string    `bun:",nullzero,type:text"`
 	LastPublishedAt time.Time `bun:",nullzero,type:timestamptz"`
@@ -121,12 +123,11 @@ func (t *Tally) count(p *Prediction) {
 func talliesWrite(list []*Tally) database.Write {
 	rows := make([]tallyRow, len(list))
 	for i, t := range list {
-		rows[i] = tallyRow{t.AgentID, t.Total, t.Open, t.PublicationDays, t.LastRankedDay, t.LastPublishedAt}
+		rows[i] = tallyRow{t.AgentID, t.Total, t.Open, t.Resolved, t.Void, t.PublicationDays, t.LastRankedDay, t.LastPublishedAt}
 	}
-	return database.NewWrite(`INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days, last_ranked_day, last_published_at)
-		SELECT agent_id, total, open, 0, 0, publication_days, last_ranked_day, last_published_at FROM v WHERE TRUE
-		ON CONFLICT (agent_id) DO UPDATE SET total = EXCLUDED.total, open = EXCLUDED.open, publication_days = EXCLUDED.publication_days,
-		last_ranked_day = EXCLUDED.last_ranked_day, last_published_at = EXCLUDED.last_published_at`, rows)
+	return database.NewInsert("agent_tallies", rows, `ON CONFLICT (agent_id) DO UPDATE SET
+		total = EXCLUDED.total, open = EXCLUDED.open, publication_days = EXCLUDED.publication_days,
+		last_ranked_day = EXCLUDED.last_ranked_day, last_published_at = EXCLUDED.last_published_at`)
 }
 
 // TallyMove is a change of an agent's counts.

@@ -34,11 +34,11 @@ func cutWords(text string) []string {
 
 // wordsWrite makes predictions searchable. SQLite requires a separate table.
 func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
-	words := "words"
 	if database.IsPostgres(tx) {
-		words = "string_to_array(words, ' ') || prediction_spans(id)"
+		return database.NewWrite(`INSERT INTO prediction_words (agent_id, id, words)
+			SELECT agent_id, id, string_to_array(words, ' ') || prediction_spans(id) FROM v`, rows)
 	}
-	return database.NewWrite("INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
+	return database.NewInsert("prediction_words", rows, "")
 }
 
 // IndexWords adds the next predictions to the search index, in the order of ids. It is for tables that were

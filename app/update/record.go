@@ -22,22 +22,22 @@ type outboxRow struct {
 	Content []byte    `bun:",type:bytea"`
 }
 
-const addToOutbox = "INSERT INTO update_outbox (id, content) SELECT id, content FROM v"
-
 // Record adds updates to the log. Call it in the transaction that makes the changes, so that both appear
 // together. It waits for no other transaction.
 func Record(ctx context.Context, tx bun.IDB, list ...Update) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if _, err := database.ExecPlannedRows(ctx, tx, addToOutbox, outboxRows(list)); err != nil {
+	if err := database.ExecWrites(ctx, tx, NewWrite(list)); err != nil {
 		return fmt.Errorf("record updates: %w", err)
 	}
 	return nil
 }
 
 // NewWrite is Record as a part of a larger statement. The list must not be empty.
-func NewWrite(list []Update) database.Write { return database.NewWrite(addToOutbox, outboxRows(list)) }
+func NewWrite(list []Update) database.Write {
+	return database.NewInsert("update_outbox", outboxRows(list), "")
+}
 
 func outboxRows(list []Update) []outboxRow {
 	var rows []outboxRow

@@ -128,15 +128,13 @@ func writeLog(ctx context.Context, tx bun.Tx, chunks []chunkRow, list []Update) 
 		}
 	}
 	writes := []database.Write{
-		database.NewWrite("INSERT INTO update_chunks (last, first, at, content) SELECT last, first, at, content FROM v", chunks),
+		database.NewInsert("update_chunks", chunks, ""),
 	}
 	if len(own) > 0 {
-		writes = append(writes, database.NewWrite(
-			"INSERT INTO updates (agent_id, seq, type, at, ref) SELECT agent_id, seq, type, at, ref FROM v", own))
+		writes = append(writes, database.NewInsert("updates", own, ""))
 	}
 	if len(common) > 0 {
-		writes = append(writes, database.NewWrite(
-			"INSERT INTO shared_updates (seq, type, at, ref) SELECT seq, type, at, ref FROM v", common))
+		writes = append(writes, database.NewInsert("shared_updates", common, ""))
 	}
 	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("write the log of updates: %w", err)

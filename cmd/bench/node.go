@@ -84,6 +84,24 @@ func (n *node) settle(ctx context.Context) error {
 	return errors.New("the signal list still changes one minute after the start")
 }
 
+// sealed waits until the node has sealed all days of the sample world. It does this in the first seconds after
+// the start, and would otherwise do it during the first measurements.
+func (n *node) sealed(ctx context.Context) error {
+	newest := time.Now().UTC().Add(-20*time.Minute).AddDate(0, 0, -1).Format(time.DateOnly)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for {
+		if _, err := n.want("/api/data?limit=1", `"day":"`+newest+`"`).fetch(ctx); err == nil {
+			return nil
+		} else if ctx.Err() != nil {
+			return fmt.Errorf("wait for the archive: %w", err)
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("wait for the archive: %w", err)
+		}
+	}
+}
+
 // warm requests each path a few times, so that caches are filled and code is in memory.
 func (n *node) warm(ctx context.Context, paths ...want) error {
 	for range 20 {

@@ -76,7 +76,7 @@ func (b *bench) serveDemo(ctx context.Context, url string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.settle(ctx); err != nil {
+	if err := errors.Join(n.settle(ctx), n.sealed(ctx)); err != nil {
 		n.Stop()
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -34,7 +33,7 @@ func OpenPlain(t testing.TB, kind database.Kind) *database.DB {
 		t.Fatal(err)
 	}
 	if kind == database.SQLite {
-		db.Reader = bun.NewDB(db.Reader.DB, sqlitedialect.New())
+		db.DB, db.Reader = database.WithoutPlans(db.DB), database.WithoutPlans(db.Reader)
 	}
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
