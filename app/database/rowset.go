@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -25,6 +26,9 @@ import (
 // of literals, or the same in JSON, takes longer than writing the rows. Postgres plans the
 // statement for each call.
 func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
+	if !IsPostgres(tx) {
+		return tx.NewRaw("WITH v ("+namesOf(fieldsOf[T](tx))+") AS (?) "+statement, tx.NewValues(&rows)).Exec(ctx)
+	}
 	q, err := withRows(tx, pgx.QueryExecModeDescribeExec, statement, rows)
 	if err != nil {
 		return nil, err
@@ -32,8 +36,8 @@ func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T)
 	return q.Exec(ctx)
 }
 
-// ExecPlannedRows is ExecRows, but each connection to Postgres plans the statement only once. Use
-// it for statements that run often.
+// ExecPlannedRows is ExecRows, but each connection plans the statement only once. Use it for statements that run
+// often.
 func ExecPlannedRows[T any](ctx context.Context, db bun.IDB, statement string, rows []T) (res sql.Result, err error) {
 	err = inOneSession(ctx, db, func(ctx context.Context, db bun.IDB) error {
 		q, err := withRows(db, plannedMode(db), statement, rows)
@@ -78,24 +82,55 @@ func plannedMode(db bun.IDB) pgx.QueryExecMode {
 // as a read from a spinning disk (random_page_cost). For an array from a subquery it expects ten
 // elements.
 func withRows[T any](db bun.IDB, mode pgx.QueryExecMode, statement string, rows []T) (*bun.RawQuery, error) {
+	if !IsPostgres(db) {
+		return withJSON(db, statement, rows)
+	}
 	table, columns, err := tableOf(db, rows, 0)
 	if err != nil {
 		return nil, err
 	}
-	if columns == nil {
-		return db.NewRaw(table+"(?) "+statement, db.NewValues(&rows)), nil
-	}
 	return db.NewRaw(table + statement).Conn(bound{driverOf(db), append([]any{mode}, columns...)}), nil
 }
 
-// tableOf begins a statement that reads rows as the table v. On Postgres it also returns the
-// columns of rows, to be passed as arguments after others other arguments.
+// withJSON passes rows to SQLite as one text, so that the statement is the same for any number of rows.
+func withJSON[T any](db bun.IDB, statement string, rows []T) (*bun.RawQuery, error) {
+	fields, list := fieldsOf[T](db), reflect.ValueOf(rows)
+	values := make([][]any, len(rows))
+	for i := range rows {
+		var err error
+		if values[i], err = valuesOf(list.Index(i), fields); err != nil {
+			return nil, err
+		}
+		for j, v := range values[i] {
+			if b, ok := v.([]byte); ok {
+				values[i][j] = hex.EncodeToString(b)
+			}
+		}
+	}
+	content, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("encode rows: %w", err)
+	}
+	columns := make([]string, len(fields))
+	for i, f := range fields {
+		columns[i] = "value ->> " + strconv.Itoa(i)
+		if f.UserSQLType == "bytea" {
+			columns[i] = "unhex(" + columns[i] + ")"
+		}
+	}
+	p := NewPlanned(db)
+	q := db.NewRaw("WITH v ("+namesOf(fields)+") AS (SELECT "+strings.Join(columns, ", ")+" FROM json_each(?)) "+statement,
+		p.Value(string(content)))
+	if p.conn != nil {
+		q.Conn(bound{p.conn, p.args})
+	}
+	return q, nil
+}
+
+// tableOf begins a statement on Postgres that reads rows as the table v. It also returns the columns of rows, to be
+// passed as arguments after others other arguments.
 func tableOf[T any](db bun.IDB, rows []T, others int) (table string, columns []any, err error) {
 	fields := fieldsOf[T](db)
-	table = "WITH v (" + namesOf(fields) + ") AS "
-	if !IsPostgres(db) {
-		return table, nil, nil
-	}
 	arrays := make([]string, len(fields))
 	columns = make([]any, len(fields))
 	list := reflect.ValueOf(rows)
@@ -105,7 +140,7 @@ func tableOf[T any](db bun.IDB, rows []T, others int) (table string, columns []a
 			return "", nil, err
 		}
 	}
-	return table + "(SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) ", columns, nil
+	return "WITH v (" + namesOf(fields) + ") AS (SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) ", columns, nil
 }
 
 func fieldsOf[T any](db bun.IDB) []*schema.Field {
