@@ -128,7 +128,7 @@ func (a *API) recountShown(ctx context.Context, open []assignment.Listed, me uui
 			shown[l.MarketID] = l.Consensus
 		}
 	}
-	if err := a.Leaderboard.Recount(ctx, a.DB.Reader, shown); err != nil {
+	if err := a.Leaderboard.Recount(ctx, a.DB.Reader, shown, me, a.Now()); err != nil {
 		return err
 	}
 	for i := range open {

@@ -283,13 +283,14 @@ func (b *bench) establish(t *testing.T, handle string) {
 	}
 }
 
-// TestOwnConsensusShowsAtOnce checks that an agent sees its latest prediction in the consensus of a market. Others
-// see it after the next count.
+// TestOwnConsensusShowsAtOnce checks that an agent sees its latest prediction in the consensus of a market. Others,
+// with a key or without, see it after the next count.
 func TestOwnConsensusShowsAtOnce(t *testing.T) {
 	t.Parallel()
 	eachBench(t, func(t *testing.T, b *bench) {
 		key := b.register(t, "Ada")
 		b.establish(t, "ada")
+		another := b.register(t, "Another")
 		for _, step := range []struct {
 			confidence float64
 			others     any // the median that others see before the count
@@ -310,6 +311,9 @@ func TestOwnConsensusShowsAtOnce(t *testing.T) {
 				}
 				if own, others := median(key), median(""); own != step.confidence || others != step.others {
 					t.Errorf("%s: the agent sees %v and others see %v, want %v and %v", path, own, others, step.confidence, step.others)
+				}
+				if got := median(another); got != step.others {
+					t.Errorf("%s: another agent sees %v, want %v", path, got, step.others)
 				}
 			}
 			if err := leaderboard.NewCounter(b.DB, b.now).CountAll(t.Context()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/generation"
@@ -137,24 +138,24 @@ func (a *API) observed() (asOf *string, stale bool) {
 	return timeOrNull(a.Intelligence.Markets.Current().AsOf), a.Intelligence.Markets.Stale()
 }
 
-// eventQuery asks for a page of an event's markets. from is the index of the first. recount is as in
+// eventQuery asks for a page of an event's markets. from is the index of the first. publisher is as in
 // marketQuery.
 type eventQuery struct {
 	id          string
 	from, limit int
-	recount     bool
+	publisher   uuid.UUID
 }
 
 func (a *API) getEvent() fiber.Handler {
 	return cached(a, operation[eventQuery]{
-		parse: parseEvent, read: a.readEvent, topics: append([]generation.Topic{generation.Predictions}, eventTopics...),
+		parse: a.parseEvent, read: a.readEvent, topics: append([]generation.Topic{generation.Predictions}, eventTopics...),
 		cost: costs[eventQuery](httpserver.Search),
 	})
 }
 
-func parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
+func (a *API) parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
 	args := c.Context().QueryArgs()
-	q.id, q.recount = pathValue(c, "id"), caller(c) != nil
+	q.id = pathValue(c, "id")
 	if q.limit, err = ParseLimit(args); err != nil {
 		return q, err
 	}
@@ -162,7 +163,10 @@ func parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.from, err = parsePlace(eventMark, after)
+	if q.from, err = parsePlace(eventMark, after); err != nil {
+		return q, err
+	}
+	_, q.publisher, err = a.viewer(c)
 	return q, err
 }
 
@@ -184,7 +188,7 @@ func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	opinions, err := a.consensusOf(ctx, ids, q.recount)
+	opinions, err := a.consensusOf(ctx, ids, q.publisher)
 	if err != nil {
 		return nil, err
 	}

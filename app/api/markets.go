@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
@@ -76,16 +77,16 @@ func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/
 type marketQuery struct {
 	id     string
 	viewer agent.Viewer
-	// recount is true for an agent. A stored consensus that is out of date is then counted again, so that the
-	// agent sees its latest prediction in it. A count reads up to 5,000 predictions of a market.
-	recount bool
+	// publisher is the caller if it has just published, and must see its prediction in the consensus. Other
+	// callers share the stored consensus.
+	publisher uuid.UUID
 }
 
 func (a *API) getMarket() fiber.Handler {
 	return cached(a, operation[marketQuery]{
 		parse: func(c *fiber.Ctx) (q marketQuery, err error) {
-			q.id, q.recount = pathValue(c, "id"), caller(c) != nil
-			q.viewer, err = a.viewer(c)
+			q.id = pathValue(c, "id")
+			q.viewer, q.publisher, err = a.viewer(c)
 			return q, err
 		},
 		read:   a.readMarket,
@@ -94,11 +95,11 @@ func (a *API) getMarket() fiber.Handler {
 	})
 }
 
-// consensusOf reads the consensus of markets; see marketQuery.recount.
-func (a *API) consensusOf(ctx context.Context, ids []string, recount bool) (map[string]prediction.Consensus, error) {
+// consensusOf reads the consensus of markets; see marketQuery.publisher.
+func (a *API) consensusOf(ctx context.Context, ids []string, publisher uuid.UUID) (map[string]prediction.Consensus, error) {
 	stored, err := a.store.Consensus(ctx, a.DB.Reader, ids)
-	if err == nil && recount {
-		err = a.Leaderboard.Recount(ctx, a.DB.Reader, stored)
+	if err == nil && publisher != uuid.Nil {
+		err = a.Leaderboard.Recount(ctx, a.DB.Reader, stored, publisher, a.Now())
 	}
 	return stored, err
 }
@@ -116,7 +117,7 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	opinions, err := a.consensusOf(ctx, []string{m.ID}, q.recount)
+	opinions, err := a.consensusOf(ctx, []string{m.ID}, q.publisher)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -155,7 +156,7 @@ func (a *API) listPredictions() fiber.Handler {
 		parse: func(c *fiber.Ctx) (predictionsQuery, error) {
 			q, err := parsePredictions(c)
 			if err == nil {
-				q.viewer, err = a.viewer(c)
+				q.viewer, _, err = a.viewer(c)
 			}
 			return q, err
 		},
@@ -224,17 +225,24 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 }
 
 // viewer returns the viewer of the caller's answers. It is the public unless the caller has predictions that
-// only it may see yet. So most callers share the copies in memory.
-func (a *API) viewer(c *fiber.Ctx) (agent.Viewer, error) {
+// only it may see yet. publisher is the caller if it has just published. So most callers share the copies in
+// memory.
+func (a *API) viewer(c *fiber.Ctx) (viewer agent.Viewer, publisher uuid.UUID, err error) {
 	me := callerID(c)
 	if me == uuid.Nil {
-		return agent.Viewer{}, nil
+		return viewer, publisher, nil
 	}
-	unrevealed, err := a.store.HasUnrevealed(c.UserContext(), a.DB.Reader, me)
-	if err != nil || !unrevealed {
-		return agent.Viewer{}, err
+	own, err := a.store.OwnState(c.UserContext(), a.DB.Reader, me)
+	if err != nil {
+		return viewer, publisher, err
 	}
-	return agent.Viewer{AgentID: me}, nil
+	if own.Unrevealed {
+		viewer.AgentID = me
+	}
+	if own.LastPublishedAt.After(a.Now().Add(-leaderboard.OwnWithin)) {
+		publisher = me
+	}
+	return viewer, publisher, nil
 }
 
 // predictionID returns the id of the prediction in the path, or not_found if the text isn't a UUID.
@@ -258,7 +266,7 @@ type predictionQuery struct {
 
 func (a *API) parsePrediction(c *fiber.Ctx) (q predictionQuery, err error) {
 	if q.id, err = predictionID(c); err == nil {
-		q.viewer, err = a.viewer(c)
+		q.viewer, _, err = a.viewer(c)
 	}
 	return q, err
 }

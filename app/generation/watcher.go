@@ -155,7 +155,7 @@ func readMoment(ctx context.Context, db *bun.DB, at time.Time, withServer bool) 
 		q = db.NewSelect().TableExpr("(SELECT " + database.ServerColumns + ") AS s").ColumnExpr("s.*, g.topic, g.value").
 			Join("LEFT JOIN generations AS g ON TRUE")
 	}
-	if err := q.Scan(ctx, &rows); err != nil {
+	if err := database.NewPlanned(db).Scan(ctx, q, &rows); err != nil {
 		return nil, fmt.Errorf("read the generations: %w", err)
 	}
 	for _, row := range rows {

@@ -122,14 +122,35 @@ func differ(before, after []prediction.Consensus) bool {
 
 func equal(a, b *float64) bool { return a == b || (a != nil && b != nil && *a == *b) }
 
-// Recount counts each consensus in stored that is marked as changed again, and replaces it. It
-// stores nothing in the database. It reads a bounded number of rows for each market; see
-// prediction.Opinions.
-func (s *Store) Recount(ctx context.Context, db bun.IDB, stored map[string]prediction.Consensus) error {
-	var rows []prediction.Consensus
-	for _, c := range stored {
+const (
+	// OwnWithin is how long after a publish its agent gets a consensus that was counted for it. Afterwards the
+	// agent reads what Counter has stored.
+	OwnWithin = 5 * time.Minute
+	// countTakes is more than the time from the moment that a prediction bears, or that a count began, to its
+	// commit.
+	countTakes = 10 * time.Second
+)
+
+// Recount counts those consensus in stored again that may lack the latest prediction of an agent, and replaces
+// them. It stores nothing in the database. So an agent sees its prediction at once, and causes no more counts than
+// it has published in the last OwnWithin. A count reads a bounded number of rows; see prediction.Opinions.
+func (s *Store) Recount(
+	ctx context.Context, db bun.IDB, stored map[string]prediction.Consensus, agentID uuid.UUID, now time.Time,
+) error {
+	var changed []string
+	for id, c := range stored {
 		if c.Changed {
-			rows = append(rows, c)
+			changed = append(changed, id)
+		}
+	}
+	own, err := prediction.LatestOf(ctx, db, agentID, changed)
+	if err != nil {
+		return err
+	}
+	var rows []prediction.Consensus
+	for id, latest := range own {
+		if at := latest.CreatedAt; at.After(now.Add(-OwnWithin)) && at.After(stored[id].CountedAt.Add(-countTakes)) {
+			rows = append(rows, stored[id])
 		}
 	}
 	fresh, err := recount(ctx, db, rows)

@@ -148,7 +148,8 @@ func (Store) ByID(ctx context.Context, db bun.IDB, id string) (m *Market, found 
 		return nil, false, nil // a NUL breaks the SQL, and Postgres refuses invalid UTF-8
 	}
 	m = new(Market)
-	err = db.NewSelect().Model(m).Where("m.id = ?", id).Scan(ctx)
+	planned := database.NewPlanned(db)
+	err = planned.Scan(ctx, Select(db).Where("m.id = ?", planned.Value(id)), m)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	}

@@ -52,7 +52,8 @@ func (Store) Consensus(ctx context.Context, db bun.IDB, marketIDs []string) (map
 		return found, nil
 	}
 	var rows []Consensus
-	if err := db.NewSelect().Model(&rows).Where("c.market_id IN (?)", bun.List(marketIDs)).Scan(ctx); err != nil {
+	p := database.NewPlanned(db)
+	if err := p.Scan(ctx, p.In(db.NewSelect().Model((*Consensus)(nil)), "c.market_id", marketIDs), &rows); err != nil {
 		return nil, fmt.Errorf("read consensus: %w", err)
 	}
 	for _, c := range rows {

@@ -142,13 +142,24 @@ func withheldUntilClose(ctx context.Context, db bun.IDB, pairs []agentMarket) (m
 	return found, nil
 }
 
-// HasUnrevealed reports whether an agent has a prediction that others don't see yet.
-func (Store) HasUnrevealed(ctx context.Context, db bun.IDB, agentID uuid.UUID) (found bool, err error) {
-	err = db.NewRaw("SELECT EXISTS (SELECT 1 FROM predictions AS p WHERE p.agent_id = ? AND p.unrevealed)", agentID).Scan(ctx, &found)
+// OwnState is what decides whether an agent sees more than others.
+type OwnState struct {
+	Unrevealed      bool      // it has a prediction that others don't see yet
+	LastPublishedAt time.Time // zero if it never published
+}
+
+// OwnState reads the state of an agent.
+func (Store) OwnState(ctx context.Context, db bun.IDB, agentID uuid.UUID) (s OwnState, err error) {
+	p := database.NewPlanned(db)
+	me := p.Value(agentID)
+	err = p.Scan(ctx, db.NewSelect().
+		ColumnExpr("EXISTS (SELECT 1 FROM predictions AS p WHERE p.agent_id = ? AND p.unrevealed) AS unrevealed", me).
+		ColumnExpr("(?) AS last_published_at", SelectTallies(db).Column("last_published_at").Where("t.agent_id = ?", me)), &s)
 	if err != nil {
-		return false, fmt.Errorf("look for unrevealed predictions: %w", err)
+		return s, fmt.Errorf("read an agent's state: %w", err)
 	}
-	return found, nil
+	s.LastPublishedAt = s.LastPublishedAt.UTC()
+	return s, nil
 }
 
 // RevealDue reveals the predictions whose baseline is final or whose market has closed, in transactions of 250

@@ -114,7 +114,8 @@ func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {
 // ByID returns one prediction, or nil if there is none.
 func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Record, error) {
 	var p Prediction
-	err := db.NewSelect().Model(&p).Where("p.id = ?", id).Scan(ctx)
+	planned := database.NewPlanned(db)
+	err := planned.Scan(ctx, db.NewSelect().Model((*Prediction)(nil)).Where("p.id = ?", planned.Value(id)), &p)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
