@@ -215,8 +215,9 @@ func (s Store) addConsensus(ctx context.Context, db bun.IDB, list []Listed) erro
 	return nil
 }
 
-// MarkDone sets Done for the assignments that an agent has answered, with one query. It does nothing for
-// uuid.Nil.
+// MarkDone sets Done for the assignments that an agent has answered, with one query. An answer to an assignment
+// without a market has its title. It is looked for among the agent's newest 1,000 predictions. MarkDone does
+// nothing for uuid.Nil.
 func (Store) MarkDone(ctx context.Context, db bun.IDB, list []Listed, agentID uuid.UUID) error {
 	if len(list) == 0 || agentID == uuid.Nil {
 		return nil
@@ -226,10 +227,10 @@ func (Store) MarkDone(ctx context.Context, db bun.IDB, list []Listed, agentID uu
 		ids = append(ids, a.ID)
 	}
 	var done []uuid.UUID
-	since := func() *bun.SelectQuery { return prediction.SelectBy(db, agentID).Where("p.created_at >= s.opens_at") }
+	onMarket := prediction.SelectBy(db, agentID).Where("p.market_id = s.market_id").Where("p.created_at >= s.opens_at")
+	byTitle := prediction.SelectNewestBy(db, agentID).Column("p.title").Where("lower(p.title) = lower(s.title)").Where("p.created_at >= s.opens_at")
 	err := db.NewSelect().Model((*Assignment)(nil)).Column("s.id").Where("s.id IN (?)", bun.List(ids)).
-		Where("EXISTS (?) OR (s.market_id IS NULL AND EXISTS (?))",
-			since().Where("p.market_id = s.market_id"), since().Where("lower(p.title) = lower(s.title)")).
+		Where("EXISTS (?) OR (s.market_id IS NULL AND EXISTS (?))", onMarket, byTitle).
 		Scan(ctx, &done)
 	if err != nil {
 		return fmt.Errorf("look for answers to assignments: %w", err)

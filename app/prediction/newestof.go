@@ -48,15 +48,13 @@ func LatestOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketIDs []st
 	return found, nil
 }
 
-// newestLooked is how many of an agent's newest predictions MarketsOf looks at.
+// newestLooked is how many of an agent's newest predictions are looked at where no index finds the right ones.
 const newestLooked = 1000
 
 // MarketsOf lists the markets of an agent's newest 1,000 predictions.
 func MarketsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]string, error) {
 	ids := []string{}
-	newest := db.NewSelect().TableExpr("predictions AS p").Column("market_id").Where("p.agent_id = ?", agentID).
-		OrderExpr("p.id DESC").Limit(newestLooked)
-	err := db.NewSelect().TableExpr("(?) AS n", newest).ColumnExpr("DISTINCT n.market_id").Where("n.market_id IS NOT NULL").Scan(ctx, &ids)
+	err := SelectNewestBy(db, agentID).ColumnExpr("DISTINCT p.market_id").Where("p.market_id IS NOT NULL").Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("list the markets of an agent: %w", err)
 	}

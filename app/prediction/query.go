@@ -24,10 +24,15 @@ func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Predict
 // SelectTallies begins a query on tallies AS t, with the columns of Tally.
 func SelectTallies(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Tally)(nil)) }
 
-// SelectBy selects an agent's predictions: market_id, title and created_at.
+// SelectBy selects an agent's predictions AS p: market_id, title and created_at.
 func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("predictions AS p").ColumnExpr("p.market_id, p.title, p.created_at").
+	return db.NewSelect().TableExpr("predictions AS p").Column("p.market_id", "p.title", "p.created_at").
 		Where("p.agent_id = ?", agentID)
+}
+
+// SelectNewestBy is SelectBy for an agent's newest 1,000 predictions.
+func SelectNewestBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("(?) AS p", SelectBy(db, agentID).OrderExpr("p.id DESC").Limit(newestLooked))
 }
 
 // MarketsWithOpen returns those of the given markets that have an open prediction.
