@@ -197,8 +197,8 @@ func poolOf(setting, address string, connected func(context.Context, *pgx.Conn) 
 		// to keep the message short.
 		return nil, nil, fmt.Errorf("%s: not a valid postgres:// address", setting)
 	}
-	// Bun writes arguments into the SQL, so statements must not be prepared, except those of
-	// Planned.
+	// Bun writes arguments into the SQL, so statements must not be prepared, except where the caller asks for
+	// it, as Planned and ScanRows do.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	cfg.RuntimeParams["timezone"] = "UTC"
 	var breaker *Breaker

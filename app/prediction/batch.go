@@ -21,7 +21,7 @@ import (
 // commit stores a batch in one transaction and answers its requests. It returns the requests whose agents are
 // locked by another transaction. If the database refuses a row, commit splits the batch until it finds the
 // request of that row. It then stores that request without the refused item.
-func (p *Publisher) commit(ctx context.Context, list []*waiting) (held []*waiting) {
+func (p *Publisher) commit(ctx context.Context, list []*request) (held []*request) {
 	var b *batch
 	err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
 		b, err = p.storeBatch(ctx, tx, list)
@@ -53,16 +53,16 @@ func (p *Publisher) commit(ctx context.Context, list []*waiting) (held []*waitin
 
 // refuseRows finds the items of a request that the database refuses. It stores each item in a transaction and
 // rolls it back. It returns false for a request with one item.
-func (p *Publisher) refuseRows(ctx context.Context, w *waiting) (found bool) {
+func (p *Publisher) refuseRows(ctx context.Context, w *request) (found bool) {
 	if len(w.items) == 1 {
 		return false
 	}
-	for _, it := range itemsOf([]*waiting{w}) {
-		alone := &waiting{
+	for _, it := range itemsOf([]*request{w}) {
+		alone := &request{
 			agent: w.agent, items: []*item{it}, render: func([]ItemOutcome) ([]byte, error) { return nil, nil },
 		}
 		err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-			if _, err := p.storeBatch(ctx, tx, []*waiting{alone}); err != nil {
+			if _, err := p.storeBatch(ctx, tx, []*request{alone}); err != nil {
 				return err
 			}
 			return errNothingNew
@@ -75,7 +75,7 @@ func (p *Publisher) refuseRows(ctx context.Context, w *waiting) (found bool) {
 }
 
 // refuse answers a batch that was not stored.
-func refuse(list []*waiting, err error) {
+func refuse(list []*request, err error) {
 	if database.IsRowError(err) {
 		err = fmt.Errorf("publish: %w", err)
 	} else {
@@ -107,7 +107,7 @@ type result struct {
 	err    error
 }
 
-func (b *batch) held(w *waiting) bool { return b.tallies[w.agent.ID] == nil }
+func (b *batch) held(w *request) bool { return b.tallies[w.agent.ID] == nil }
 
 // errNothingNew rolls back a transaction that has nothing to store.
 var errNothingNew = errors.New("nothing new")
@@ -118,14 +118,14 @@ var errNothingNew = errors.New("nothing new")
 // another transaction holds; then cited news; then the counts of markets, the last two in ascending order.
 // Times and ids are assigned under these locks, so the ids of an agent's predictions follow the order of
 // commits, even with several nodes.
-func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) (*batch, error) {
+func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*request) (*batch, error) {
 	b := &batch{results: make([]result, len(list)), published: map[uuid.UUID]bool{}}
 	var err error
 	if b.tallies, err = lockFreeTallies(ctx, tx, agentsOf(list)); err != nil {
 		return nil, err
 	}
 	b.now = database.Now(p.now())
-	var mine []*waiting
+	var mine []*request
 	for _, w := range list {
 		if !b.held(w) {
 			mine = append(mine, w)
@@ -157,7 +157,7 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) 
 // decide answers one request. It adds the predictions to the batch unless they are refused or the request is a
 // repeat. If all of them are refused, the request's key isn't stored either. A panic refuses the request,
 // because on the committer's goroutine it would end the process.
-func (p *Publisher) decide(b *batch, w *waiting) (r result) {
+func (p *Publisher) decide(b *batch, w *request) (r result) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			r = result{err: fmt.Errorf("publish: panic: %v\n%s", cause, debug.Stack())}
@@ -189,7 +189,7 @@ func (p *Publisher) decide(b *batch, w *waiting) (r result) {
 }
 
 // add appends the accepted predictions of a request to the batch. It returns false if there are none.
-func (b *batch) add(w *waiting, outcomes []ItemOutcome) (added bool) {
+func (b *batch) add(w *request, outcomes []ItemOutcome) (added bool) {
 	for i := range outcomes {
 		if outcomes[i].Err != nil {
 			continue
@@ -204,7 +204,7 @@ func (b *batch) add(w *waiting, outcomes []ItemOutcome) (added bool) {
 	return added
 }
 
-// insert writes the batch: one statement on Postgres, one statement for each table on SQLite.
+// insert writes the batch. On Postgres, one statement writes all its rows.
 func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	var cited []string
 	for _, made := range b.predictions {
@@ -232,7 +232,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	return nil
 }
 
-func agentsOf(list []*waiting) []uuid.UUID {
+func agentsOf(list []*request) []uuid.UUID {
 	seen := make(map[uuid.UUID]bool, len(list))
 	var agents []uuid.UUID
 	for _, w := range list {

@@ -24,7 +24,7 @@ const (
 	// maxWaiting and maxWaitingBytes bound the queue, in predictions and in bytes.
 	maxWaiting      = 1024
 	maxWaitingBytes = 16 << 20
-	// heldWait is how long a submission waits for another transaction that changes its agent's predictions.
+	// heldWait is how long a request waits for another transaction that changes its agent's predictions.
 	// heldPause is the time between two tries.
 	heldWait  = 5 * time.Second
 	heldPause = 10 * time.Millisecond
@@ -32,8 +32,8 @@ const (
 	batchTimeout = 8 * time.Second
 )
 
-// waiting is a request in the queue: a Submission or a BatchSubmission.
-type waiting struct {
+// request is a Submission or a BatchSubmission in the queue.
+type request struct {
 	agent          agent.Agent
 	idempotencyKey string
 	bodyHash       [32]byte
@@ -50,13 +50,13 @@ type waiting struct {
 	err    error
 }
 
-func (w *waiting) finish(answer []byte, err error) {
+func (w *request) finish(answer []byte, err error) {
 	w.answer, w.err = answer, err
 	close(w.done)
 }
 
 // bytes returns the approximate size of w in memory, in bytes.
-func (w *waiting) bytes() int {
+func (w *request) bytes() int {
 	n := 0
 	for _, it := range w.items {
 		n += it.bytes()
@@ -65,12 +65,13 @@ func (w *waiting) bytes() int {
 }
 
 // committer passes the requests of a node to commit, in batches. It takes all requests that wait, up to
-// maxBatch predictions, and doesn't wait for more. It stores a few batches at once, and an agent is in one of
-// them at most. Meanwhile, the next batch collects. Its goroutines run only while there is work.
+// maxBatch predictions. An idle committer never waits for more. On Postgres it stores two batches at once, and an
+// agent is in one of them at most. The second one starts once it is as large as the first; see small. Its
+// goroutines run only while there is work.
 type committer struct {
 	// commit stores a batch and finishes its requests. It returns the unfinished requests, whose agents are
 	// locked by other transactions.
-	commit   func(ctx context.Context, batch []*waiting) (held []*waiting)
+	commit   func(ctx context.Context, batch []*request) (held []*request)
 	heldWait time.Duration
 	// most and mostBytes bound the queue, in predictions and in bytes.
 	most, mostBytes int
@@ -78,7 +79,7 @@ type committer struct {
 	batches int
 
 	mu      sync.Mutex
-	queue   []*waiting         // next one first
+	queue   []*request         // next one first
 	bytes   int                // of queue
 	items   int                // of queue
 	storing int                // predictions in the batches that are being stored
@@ -89,7 +90,7 @@ type committer struct {
 	idle    chan struct{} // closed once stopped and none is running
 }
 
-func newCommitter(batches int, commit func(context.Context, []*waiting) []*waiting) *committer {
+func newCommitter(batches int, commit func(context.Context, []*request) []*request) *committer {
 	return &committer{
 		commit: commit, heldWait: heldWait, most: maxWaiting, mostBytes: maxWaitingBytes, batches: batches,
 		busy: map[uuid.UUID]bool{}, arrived: make(chan struct{}, 1), idle: make(chan struct{}),
@@ -97,7 +98,7 @@ func newCommitter(batches int, commit func(context.Context, []*waiting) []*waiti
 }
 
 // do queues w and returns its answer. If ctx ends first, w leaves the queue.
-func (c *committer) do(ctx context.Context, w *waiting) ([]byte, error) {
+func (c *committer) do(ctx context.Context, w *request) ([]byte, error) {
 	w.ctx, w.done = ctx, make(chan struct{})
 	if err := c.enter(w); err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (c *committer) do(ctx context.Context, w *waiting) ([]byte, error) {
 	}
 }
 
-func (c *committer) enter(w *waiting) error {
+func (c *committer) enter(w *request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -138,10 +139,11 @@ func (c *committer) enter(w *waiting) error {
 }
 
 // small reports whether fewer predictions wait than are being stored. Such a batch waits for the one that is
-// being stored, because every batch costs the same number of statements. The caller must hold mu.
+// being stored, as it would with a single committer, because every batch costs the same number of statements.
+// Without this, many batches would have only a few predictions. The caller must hold mu.
 func (c *committer) small() bool { return c.items < c.storing }
 
-func (c *committer) leave(w *waiting) {
+func (c *committer) leave(w *request) {
 	w.left.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,13 +154,13 @@ func (c *committer) leave(w *waiting) {
 }
 
 // push adds w to the queue. drop updates the counts of items and bytes after w has left it.
-func (c *committer) push(w *waiting) {
+func (c *committer) push(w *request) {
 	c.queue = append(c.queue, w)
 	c.bytes += w.bytes()
 	c.items += len(w.items)
 }
 
-func (c *committer) drop(w *waiting) {
+func (c *committer) drop(w *request) {
 	c.bytes -= w.bytes()
 	c.items -= len(w.items)
 }
@@ -181,7 +183,7 @@ func (c *committer) run() {
 
 // next takes the next batch from the queue, without the requests of busy agents. A nil batch ends the
 // goroutine: the queue is left to the goroutine that is storing another batch.
-func (c *committer) next() (batch []*waiting) {
+func (c *committer) next() (batch []*request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.small() {
@@ -194,7 +196,7 @@ func (c *committer) next() (batch []*waiting) {
 	return batch
 }
 
-func (c *committer) take() (batch []*waiting) {
+func (c *committer) take() (batch []*request) {
 	items, seen := 0, 0
 	rest := c.queue[:0]
 	for _, w := range c.queue {
@@ -222,7 +224,7 @@ func (c *committer) take() (batch []*waiting) {
 }
 
 // release lets other batches take requests of the agents of a stored batch.
-func (c *committer) release(batch []*waiting) {
+func (c *committer) release(batch []*request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, w := range batch {
@@ -237,8 +239,8 @@ func (c *committer) closeIdle() {
 	}
 }
 
-// hold puts held submissions back into the queue. If no other submission can be stored now, it pauses.
-func (c *committer) hold(held []*waiting) {
+// hold puts held requests back into the queue. If no other request can be stored now, it pauses.
+func (c *committer) hold(held []*request) {
 	if len(held) == 0 {
 		return
 	}
@@ -251,9 +253,9 @@ func (c *committer) hold(held []*waiting) {
 	}
 }
 
-// putBack puts submissions back into the queue, or refuses those that waited too long. It returns false if
-// every submission in the queue is held, or of a busy agent, so that trying again at once is useless.
-func (c *committer) putBack(held []*waiting) bool {
+// putBack puts requests back into the queue, or refuses those that waited too long. It returns false if every
+// request in the queue is held, or of a busy agent, so that trying again at once is useless.
+func (c *committer) putBack(held []*request) bool {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,7 +271,7 @@ func (c *committer) putBack(held []*waiting) bool {
 			c.push(w)
 		}
 	}
-	if len(c.queue) == 0 || slices.ContainsFunc(c.queue, func(w *waiting) bool { return w.held.IsZero() && !c.busy[w.agent.ID] }) {
+	if len(c.queue) == 0 || slices.ContainsFunc(c.queue, func(w *request) bool { return w.held.IsZero() && !c.busy[w.agent.ID] }) {
 		return true
 	}
 	select {

@@ -41,9 +41,9 @@ type Outcome struct {
 
 // PublishBatch stores submissions as one batch. None of their agents may be locked.
 func (p *Publisher) PublishBatch(ctx context.Context, list []Submission) []Outcome {
-	batch := make([]*waiting, len(list))
+	batch := make([]*request, len(list))
 	for i, s := range list {
-		batch[i] = s.waiting()
+		batch[i] = s.request()
 		batch[i].done = make(chan struct{})
 	}
 	if held := p.commit(ctx, batch); len(held) > 0 {

@@ -36,7 +36,7 @@ func (s storedAnswer) repeat(bodyHash [32]byte) ([]byte, error) {
 // Answered returns the answer to the first request with the key of s, or nil if there was none. It returns
 // idempotency_mismatch if that request had another body.
 func (p *Publisher) Answered(ctx context.Context, s *BatchSubmission) ([]byte, error) {
-	first, err := firstAnswers(ctx, p.db.Reader, []*waiting{s.waiting()}, p.now())
+	first, err := firstAnswers(ctx, p.db.Reader, []*request{s.request()}, p.now())
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (p *Publisher) Answered(ctx context.Context, s *BatchSubmission) ([]byte, e
 }
 
 // firstAnswers returns the unexpired answers to earlier requests with the keys of the requests in list.
-func firstAnswers(ctx context.Context, db bun.IDB, list []*waiting, now time.Time) (map[agentKey]storedAnswer, error) {
+func firstAnswers(ctx context.Context, db bun.IDB, list []*request, now time.Time) (map[agentKey]storedAnswer, error) {
 	found := map[agentKey]storedAnswer{}
 	var keys []agentKey
 	for _, w := range list {

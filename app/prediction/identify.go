@@ -18,7 +18,7 @@ type identity struct {
 }
 
 // identify assigns an identity to item i of a request.
-func (p *Publisher) identify(w *waiting, i int, tally *Tally, now time.Time) identity {
+func (p *Publisher) identify(w *request, i int, tally *Tally, now time.Time) identity {
 	if p.Seed == nil {
 		at := tally.next(now)
 		return identity{database.NewID(at), at}

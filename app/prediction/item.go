@@ -47,7 +47,7 @@ func (it *item) bytes() int {
 }
 
 // itemsOf lists the items of requests, without those that were refused.
-func itemsOf(list []*waiting) []*item {
+func itemsOf(list []*request) []*item {
 	var items []*item
 	for _, w := range list {
 		items = append(items, w.items...)
@@ -82,9 +82,9 @@ type ItemOutcome struct {
 	Err     error
 }
 
-// waiting returns s as a batch of one for the committer. If its item is refused, so is the request.
-func (s *Submission) waiting() *waiting {
-	return &waiting{
+// request returns s as a batch of one for the committer. If its item is refused, so is the request.
+func (s *Submission) request() *request {
+	return &request{
 		agent: s.Agent, idempotencyKey: s.IdempotencyKey, bodyHash: s.BodyHash,
 		items: []*item{newItem(s.Agent.ID, s.Draft, s.Warnings, nil)},
 		render: func(list []ItemOutcome) ([]byte, error) {
@@ -96,8 +96,8 @@ func (s *Submission) waiting() *waiting {
 	}
 }
 
-func (s *BatchSubmission) waiting() *waiting {
-	w := &waiting{agent: s.Agent, idempotencyKey: s.IdempotencyKey, bodyHash: s.BodyHash, render: s.Render}
+func (s *BatchSubmission) request() *request {
+	w := &request{agent: s.Agent, idempotencyKey: s.IdempotencyKey, bodyHash: s.BodyHash, render: s.Render}
 	for _, i := range s.Items {
 		w.items = append(w.items, newItem(s.Agent.ID, i.Draft, i.Warnings, i.Refused))
 	}
@@ -105,7 +105,7 @@ func (s *BatchSubmission) waiting() *waiting {
 }
 
 // reply renders the outcomes as their author may see them.
-func (w *waiting) reply(outcomes []ItemOutcome) ([]byte, error) {
+func (w *request) reply(outcomes []ItemOutcome) ([]byte, error) {
 	shown := slices.Clone(outcomes)
 	for i := range shown {
 		shown[i].Receipt.Record.redact(agent.Viewer{AgentID: w.agent.ID})

@@ -88,16 +88,16 @@ type Receipt struct {
 // transaction changes the agent's predictions for more than five seconds. If ctx ends first, the submission
 // leaves the queue, but it may still be stored if its transaction has begun.
 func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
-	return p.publish(ctx, s.waiting(), s.DryRun)
+	return p.publish(ctx, s.request(), s.DryRun)
 }
 
 // PublishAll publishes several predictions in one transaction, in order; see Publish. A refused item is part of
 // the answer, and the others are stored. If PublishAll returns an error, it stored nothing.
 func (p *Publisher) PublishAll(ctx context.Context, s BatchSubmission) ([]byte, error) {
-	return p.publish(ctx, s.waiting(), s.DryRun)
+	return p.publish(ctx, s.request(), s.DryRun)
 }
 
-func (p *Publisher) publish(ctx context.Context, w *waiting, dryRun bool) ([]byte, error) {
+func (p *Publisher) publish(ctx context.Context, w *request, dryRun bool) ([]byte, error) {
 	if p.Seed != nil && w.idempotencyKey == "" {
 		w.idempotencyKey = bodyKey(w.bodyHash)
 	}
@@ -123,8 +123,8 @@ func (p *Publisher) TryWrite(ctx context.Context) error {
 	return nil
 }
 
-func (p *Publisher) dryRun(ctx context.Context, w *waiting) ([]byte, error) {
-	known, err := p.lookUp(ctx, p.db.Reader, itemsOf([]*waiting{w}))
+func (p *Publisher) dryRun(ctx context.Context, w *request) ([]byte, error) {
+	known, err := p.lookUp(ctx, p.db.Reader, itemsOf([]*request{w}))
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (p *Publisher) dryRun(ctx context.Context, w *waiting) ([]byte, error) {
 
 // prepareAll prepares the items in order, without storing them. It counts each item in tally, and as an earlier
 // prediction for the items after it.
-func (p *Publisher) prepareAll(w *waiting, known *facts, tally *Tally, now time.Time) []ItemOutcome {
+func (p *Publisher) prepareAll(w *request, known *facts, tally *Tally, now time.Time) []ItemOutcome {
 	outcomes := make([]ItemOutcome, len(w.items))
 	before := map[agentEvent]int{} // of this request
 	for i, it := range w.items {

@@ -88,7 +88,7 @@ func (n *node) settle(ctx context.Context) error {
 // the start, and would otherwise do it during the first measurements.
 func (n *node) sealed(ctx context.Context) error {
 	newest := time.Now().UTC().Add(-20*time.Minute).AddDate(0, 0, -1).Format(time.DateOnly)
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	for {
 		if _, err := n.want("/api/data?limit=1", `"day":"`+newest+`"`).fetch(ctx); err == nil {
