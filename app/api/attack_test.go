@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/signal"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // searches counts the queries that search predictions for words.
@@ -29,6 +31,19 @@ func (s *searches) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.C
 func (s *searches) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	if strings.Contains(e.Query, "prediction_words") && strings.HasPrefix(e.Query, "SELECT") {
 		s.n.Add(1)
+	}
+}
+
+// chunks counts the chunks of older updates that were read.
+type chunks struct{ n atomic.Int64 }
+
+func (c *chunks) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (c *chunks) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if strings.Contains(e.Query, "update_chunks") && strings.HasPrefix(e.Query, "SELECT") && e.Result != nil {
+		if n, err := e.Result.RowsAffected(); err == nil {
+			c.n.Add(n)
+		}
 	}
 }
 
@@ -83,6 +98,69 @@ func TestDearestRequests(t *testing.T) {
 			}
 			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.2")}).fine()
 			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.3")}).fine()
+		})
+	}
+}
+
+// TestResumedStreams checks that an address that resumes streams at the beginning of a long log, with a filter that
+// lets nothing through, reads no more of it than its units allow, and that others can resume meanwhile.
+func TestResumedStreams(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			const streams, units, log, perChunk = 5, 60, 30, 400
+			read := &chunks{}
+			s := run(t, configure(t, b, limited, func(cfg *config.Config) {
+				cfg.RateLimitReads = config.Rate{N: units, Per: time.Hour} // no unit returns during the test
+			}), app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: read})
+			for range log {
+				list := make([]update.Update, perChunk)
+				for i := range list {
+					list[i] = update.Update{Type: update.MarketMoved, At: time.Now(), Ref: update.Ref{Market: &update.Market{ID: "m"}}}
+				}
+				if err := s.DB.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return update.Record(ctx, tx, list...) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.number(t)
+			resume := func(query, address, after string) *http.Request {
+				header := from(address)
+				header["Last-Event-ID"] = after
+				return s.request(t, call{path: "/api/events" + query, header: header})
+			}
+			for range streams {
+				res, err := http.DefaultTransport.RoundTrip(resume("?types=stream.gap", "192.0.2.1", "0"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { res.Body.Close() })
+			}
+			const most = int64((units - streams) / int(httpserver.Listing)) // a portion is one chunk of this size
+			for deadline := time.Now().Add(20 * time.Second); read.n.Load() < most; runtime.Gosched() {
+				if time.Now().After(deadline) {
+					t.Fatalf("%d chunks were read, want %d", read.n.Load(), most)
+				}
+			}
+			req := resume("", "192.0.2.2", fmt.Sprint((log-1)*perChunk))
+			res, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			lines, events := bufio.NewScanner(res.Body), 0
+			for lines.Scan() && !strings.Contains(lines.Text(), "heartbeat") {
+				if strings.HasPrefix(lines.Text(), "data:") {
+					events++
+				}
+			}
+			if events != perChunk {
+				t.Errorf("another reader got %d updates, want %d", events, perChunk)
+			}
+			if n := read.n.Load(); n > most+4 { // the other reader reads the last chunk up to four times
+				t.Errorf("%d of %d chunks were read for %d streams, want at most %d", n, streams*log, streams, most+4)
+			}
+			s.do(t, call{path: "/api/predictions?limit=7", header: from("192.0.2.1")}).refused(http.StatusTooManyRequests, "rate_limited")
 		})
 	}
 }

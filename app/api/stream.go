@@ -58,13 +58,18 @@ func (a *API) streamUpdates(s *httpserver.Server) fiber.Handler {
 			return err
 		}
 		return s.Stream(c, eventStream, func(stream *httpserver.Stream) {
-			if err := a.Hub.Join(context.Background(), stream, filter, after); err != nil {
-				a.Log.Warn("a stream ended early", "error", err)
-				stream.Close() // its reader connects again
+			if err := a.Hub.Join(context.Background(), resumable{stream}, filter, after); err != nil {
+				a.Log.Warn("a stream ended early; its reader connects again", "error", err)
 			}
 		})
 	}
 }
+
+// resumable is a stream as the sink of a Hub. Older updates cost as much as a list.
+type resumable struct{ *httpserver.Stream }
+
+// Admit waits until one more portion of older updates may be made.
+func (r resumable) Admit() (leave func(), ok bool) { return r.Stream.Admit(httpserver.Listing) }
 
 func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 	args := c.Context().QueryArgs()
@@ -90,6 +95,11 @@ func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 	if handle == "" {
 		return f, nil
 	}
+	leave, err := a.admit(c, httpserver.Lookup)
+	if err != nil {
+		return f, err
+	}
+	defer leave()
 	found, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, handle)
 	if err == nil {
 		f.AgentID = found.ID

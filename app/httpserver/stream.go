@@ -17,18 +17,21 @@ const (
 	// streamWriteTimeout bounds one write to a stream.
 	streamWriteTimeout = 10 * time.Second
 	// maxUnsent is how many bytes may wait for a reader. A reader with more is too slow.
-	maxUnsent = 64 << 10
+	maxUnsent = 128 << 10
+	// streamRest is the least time that Admit waits after a refusal.
+	streamRest = time.Second
 	// streamSendBuffer is the size of the operating system's send buffer of a stream, in bytes.
 	streamSendBuffer = 32 << 10
 )
 
 // Stream is an answer that goes on until its reader leaves, the server stops or its bearer is no longer
 // valid. The connection is taken from the server, which then holds no buffers for it: an idle stream costs
-// one goroutine and a socket. Stream implements update.Sink.
+// one goroutine and a socket.
 type Stream struct {
 	conn    net.Conn
 	bearer  string // "" for an anonymous reader
 	release func() // gives the stream's place back
+	admit   func(done <-chan struct{}, cost Cost) (leave func(), retry time.Duration)
 	done    chan struct{}
 
 	mu      sync.Mutex
@@ -59,21 +62,22 @@ func bare(conn net.Conn) net.Conn {
 	return conn
 }
 
-// Send queues texts, which must not change afterwards. It doesn't wait. If more than 64 KiB are already
-// queued, it closes the stream.
+// Send queues texts, which must not change afterwards. It doesn't wait. If more than 128 KiB would be queued,
+// it closes the stream.
 func (s *Stream) Send(texts ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return
 	}
+	for _, t := range texts {
+		s.bytes += len(t)
+	}
 	if s.bytes > maxUnsent {
 		s.close()
 		return
 	}
-	for _, t := range texts {
-		s.unsent, s.bytes = append(s.unsent, t), s.bytes+len(t)
-	}
+	s.unsent = append(s.unsent, texts...)
 	if !s.writing && s.bytes > 0 {
 		s.writing = true
 		go s.write()
@@ -115,6 +119,23 @@ func (s *Stream) Flush() bool {
 		s.sent.Wait()
 	}
 	return !s.closed
+}
+
+// Admit waits until a part of the answer may be made that isn't in memory. It counts the units of the cost
+// against the reads limit of the caller, and waits for a place in the lane. It returns false once the stream is
+// closed. Otherwise the caller must call leave once the part is made, and before it waits for the reader.
+func (s *Stream) Admit(cost Cost) (leave func(), ok bool) {
+	for {
+		leave, retry := s.admit(s.done, cost)
+		if leave != nil {
+			return leave, true
+		}
+		select {
+		case <-time.After(max(retry, streamRest)):
+		case <-s.done:
+			return nil, false
+		}
+	}
 }
 
 // Done is closed when the stream closes.
@@ -165,7 +186,11 @@ func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) e
 	if err != nil {
 		return err
 	}
-	of(c.Context()).stream = &streaming{begin: begin, release: release, bearer: Bearer(c)}
+	by := counted(c)
+	of(c.Context()).stream = &streaming{
+		begin: begin, release: release, bearer: Bearer(c),
+		admit: func(done <-chan struct{}, cost Cost) (func(), time.Duration) { return s.admitStream(done, by, cost) },
+	}
 	return nil
 }
 
@@ -173,7 +198,35 @@ func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) e
 type streaming struct {
 	begin   func(*Stream)
 	release func()
+	admit   func(done <-chan struct{}, cost Cost) (leave func(), retry time.Duration)
 	bearer  string
+}
+
+// admitStream admits a stream of a caller, or returns the time after which to try again. At most streamTurns
+// streams of all callers work in the lane or wait for it, so that many streams at once don't fill its queue.
+// They wait for their turns without a place, and only after they have paid.
+func (s *Server) admitStream(done <-chan struct{}, by bucketKey, cost Cost) (leave func(), retry time.Duration) {
+	ctx := context.Background()                    // each step below has a bound
+	units := min(int(cost), s.Limits.reads.rate.N) // 0 if reads aren't limited
+	if units > 0 {
+		if v := s.Limits.take(ctx, &s.Limits.reads, by, units); !v.ok {
+			return nil, v.retry
+		}
+	}
+	select {
+	case s.streams.turns <- struct{}{}:
+	case <-done:
+		return nil, 0
+	}
+	release, err := s.reads.enter(ctx, place{by, cost.length()}, time.Now())
+	if err != nil {
+		<-s.streams.turns
+		if units > 0 {
+			s.Limits.giveBack(ctx, &s.Limits.reads, by, units)
+		}
+		return nil, 0
+	}
+	return func() { release(); <-s.streams.turns }, 0
 }
 
 // hijack takes over the connection after the headers are complete. The answer ends with the connection, so
@@ -191,6 +244,7 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 	fctx.HijackSetNoResponse(true)
 	fctx.Hijack(func(conn net.Conn) {
 		stream := newStream(conn, st.bearer, st.release)
+		stream.admit = st.admit
 		if !s.streams.add(stream) {
 			stream.Close()
 			return

@@ -4,6 +4,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/config"
 )
 
 // TestSlowReaderIsDropped checks that the queue of a reader is bounded and that sending never waits.
@@ -14,7 +16,7 @@ func TestSlowReaderIsDropped(t *testing.T) {
 	left := make(chan struct{})
 	s := newStream(ours, "", func() { close(left) })
 	text := make([]byte, 1<<10)
-	for range maxUnsent/len(text) + 1 {
+	for range maxUnsent / len(text) {
 		s.Send(text)
 		select {
 		case <-s.Done():
@@ -34,6 +36,50 @@ func TestSlowReaderIsDropped(t *testing.T) {
 		t.Error("a closed stream still accepts texts")
 	}
 	s.Send(text)
+}
+
+// TestStreamHoldsNoMore checks that a single large part doesn't exceed the bound of the queue.
+func TestStreamHoldsNoMore(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	s := newStream(ours, "", func() {})
+	s.Send(make([]byte, maxUnsent), []byte{0})
+	<-s.Done()
+	if n := len(s.unsent); n != 0 {
+		t.Errorf("%d texts wait", n)
+	}
+}
+
+// TestStreamIsAdmitted checks that a part of a stream counts units, waits for its turn and a place without holding
+// the other, and gives back what a refusal has counted.
+func TestStreamIsAdmitted(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Config: &config.Config{RateLimitReads: config.Rate{N: 10, Per: time.Hour}, StreamsMax: 9, StreamsPerAddress: 9}})
+	by, open := visitor(1), make(chan struct{})
+	left := func() int { return s.Limits.take(t.Context(), &s.Limits.reads, by, 0).remaining }
+	leave, _ := s.admitStream(open, by, Listing)
+	if leave == nil || left() != 10-int(Listing) || s.reads.busy != 1 || len(s.streams.turns) != 1 {
+		t.Fatalf("%d units are left, %d places busy, %d turns taken", left(), s.reads.busy, len(s.streams.turns))
+	}
+	if again, _ := s.admitStream(open, by, Listing); again != nil || left() != 10-int(Listing) { // the only place is taken
+		t.Errorf("admitted without a place; %d units are left", left())
+	}
+	leave()
+	if s.reads.busy != 0 || len(s.streams.turns) != 0 {
+		t.Errorf("%d places busy, %d turns taken", s.reads.busy, len(s.streams.turns))
+	}
+	if leave, retry := s.admitStream(open, by, Drawing); leave != nil || retry <= 0 || len(s.streams.turns) != 0 {
+		t.Errorf("admitted without units; retry after %s", retry)
+	}
+	for range streamTurns {
+		s.streams.turns <- struct{}{}
+	}
+	gone := make(chan struct{})
+	close(gone)
+	if leave, _ := s.admitStream(gone, by, Lookup); leave != nil || s.reads.busy != 0 {
+		t.Error("admitted without a turn")
+	}
 }
 
 // TestStreamKeepsOrder checks that texts sent during a write follow it in order.

@@ -14,6 +14,8 @@ const (
 	// is the longest time between two checks of a bearer.
 	streamCheckEvery   = 100 * time.Millisecond
 	streamRecheckEvery = time.Minute
+	// streamTurns is how many streams make parts of their answers at a time, or wait for a place in the lane.
+	streamTurns = 2
 	// streamRetry is the Retry-After of a refused stream.
 	streamRetry = 10 * time.Second
 )
@@ -21,6 +23,7 @@ const (
 // streams are the open streams of this node.
 type streams struct {
 	most, mostOfAddress int
+	turns               chan struct{} // has an element for each stream in its turn
 
 	mu        sync.Mutex
 	stopped   bool
@@ -31,7 +34,8 @@ type streams struct {
 
 func newStreams(most, mostOfAddress int) *streams {
 	return &streams{
-		most: most, mostOfAddress: mostOfAddress, byAddress: map[bucketKey]int{}, open: map[*Stream]struct{}{},
+		most: most, mostOfAddress: mostOfAddress, turns: make(chan struct{}, streamTurns),
+		byAddress: map[bucketKey]int{}, open: map[*Stream]struct{}{},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,15 +14,12 @@ import (
 
 const (
 	// maxRecent is how many updates a Hub keeps in memory, for readers that soon connect again.
-	maxRecent = 1024
-	// joinBehind is how many updates a reader may be behind when it joins. For a reader that is further
-	// behind, Join reads the database in portions and waits until each is sent. From memory the reader would
-	// get more at once than a sink may queue.
-	joinBehind = 100
-	// chunksAtOnce is how many chunks one query reads.
-	chunksAtOnce = 32
-	// catchingUp is how many readers read older updates from the database at a time.
-	catchingUp = 4
+	maxRecent = 4096
+	// newAtOnce bounds the new updates that one query reads for all readers, and olderAtOnce the older ones that
+	// it reads for one reader; see Chunks.
+	newAtOnce, olderAtOnce = maxRecent, 200
+	// portion is how many bytes a reader gets before it must have read them. A sink queues more than that.
+	portion = 64 << 10
 	// heartbeatAfter is the time without an update after which a reader gets a heartbeat.
 	heartbeatAfter = 15 * time.Second
 	// readTimeout bounds one query.
@@ -54,8 +52,13 @@ type Sink interface {
 	Send(texts ...[]byte)
 	// Flush waits until the queue is sent. It returns false once the reader is gone.
 	Flush() bool
+	// Admit waits until one more portion of older updates may be read and encoded for the reader. Then leave
+	// must be called. It returns false once the reader is gone.
+	Admit() (leave func(), ok bool)
 	// Done is closed once the reader is gone.
 	Done() <-chan struct{}
+	// Close drops the reader.
+	Close()
 }
 
 // Encoder encodes updates and heartbeats. All readers share its results.
@@ -75,7 +78,6 @@ type Hub struct {
 	store  Store
 
 	wake chan struct{} // has an element if there may be updates
-	slow chan struct{} // one element for each reader that reads older updates
 	stop context.CancelFunc
 	done chan struct{}
 
@@ -88,21 +90,22 @@ type Hub struct {
 // frame is an update in its encoded form.
 type frame struct {
 	update *Update
-	text   []byte
+	text   []byte // nil: encode it for each reader
 }
 
+// reader is a sink with its filter. While it is behind, only follow sends it updates. Otherwise only handOut does.
 type reader struct {
 	sink   Sink
 	filter Filter
-	seen   int64 // the last number that the reader got or that its filter held back
-	sentAt time.Time
+	behind bool         // guarded by Hub.mu
+	seen   int64        // the last number that the reader got or that its filter held back
+	sentAt atomic.Int64 // Unix nanoseconds
 }
 
 // NewHub returns a Hub that reads through db.
 func NewHub(db *bun.DB, log *slog.Logger, encode Encoder) *Hub {
 	return &Hub{
-		db: db, log: log, encode: encode, wake: make(chan struct{}, 1), slow: make(chan struct{}, catchingUp),
-		readers: map[*reader]struct{}{},
+		db: db, log: log, encode: encode, wake: make(chan struct{}, 1), readers: map[*reader]struct{}{},
 	}
 }
 
@@ -150,7 +153,7 @@ func (h *Hub) read(ctx context.Context) {
 		if idle {
 			return
 		}
-		list, _, err := h.chunks(ctx, after)
+		list, _, err := h.chunks(ctx, after, newAtOnce)
 		if err != nil {
 			if ctx.Err() == nil {
 				h.log.Warn("updates not read; streams wait", "error", err)
@@ -161,27 +164,32 @@ func (h *Hub) read(ctx context.Context) {
 		if len(list) == 0 {
 			return
 		}
-		h.handOut(h.frames(list))
+		frames := framesOf(list)
+		for i := range frames {
+			frames[i].text = h.encode.Update(frames[i].update)
+		}
+		h.handOut(ctx, frames)
 	}
 }
 
-func (h *Hub) chunks(ctx context.Context, after int64) ([]Update, int64, error) {
+func (h *Hub) chunks(ctx context.Context, after int64, most int) ([]Update, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	return h.store.Chunks(ctx, h.db, after, chunksAtOnce)
+	return h.store.Chunks(ctx, h.db, after, most)
 }
 
-func (h *Hub) frames(list []Update) []frame {
+// framesOf returns updates as frames that are not yet encoded.
+func framesOf(list []Update) []frame {
 	frames := make([]frame, len(list))
 	for i := range list {
-		frames[i] = frame{&list[i], h.encode.Update(&list[i])}
+		frames[i].update = &list[i]
 	}
 	return frames
 }
 
-// handOut gives frames to every reader. It skips frames that were already distributed.
-func (h *Hub) handOut(frames []frame) {
-	now := time.Now()
+// handOut gives frames to every reader that isn't behind. It skips frames that were already distributed. A reader
+// that would get more than a portion at once falls behind.
+func (h *Hub) handOut(ctx context.Context, frames []frame) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for len(frames) > 0 && frames[0].update.Seq <= h.position {
@@ -196,26 +204,49 @@ func (h *Hub) handOut(frames []frame) {
 		h.recent = slices.Clone(h.recent[extra:]) // a slice of the old array would keep the old frames in memory
 	}
 	for r := range h.readers {
-		r.get(frames, now)
+		if !r.behind && !h.give(r, frames) {
+			r.behind = true
+			go func() {
+				if err := h.follow(ctx, r); err != nil && ctx.Err() == nil {
+					h.log.Warn("a stream ended early; its reader connects again", "error", err)
+				}
+			}()
+		}
 	}
 }
 
-// get sends the frames that a reader has not seen and that pass its filter.
-func (r *reader) get(frames []frame, now time.Time) {
+// give sends the frames that a reader has not seen and that pass its filter, up to one portion. It returns false
+// if frames are left.
+func (h *Hub) give(r *reader, frames []frame) (all bool) {
 	var texts [][]byte
+	size := 0
+	all = true
 	for _, f := range frames {
 		if f.update.Seq <= r.seen {
 			continue
 		}
-		r.seen = f.update.Seq
 		if r.filter.Fits(f.update) {
-			texts = append(texts, f.text)
+			text := f.text
+			if text == nil {
+				text = h.encode.Update(f.update)
+			}
+			if size += len(text); size > portion && len(texts) > 0 {
+				all = false
+				break
+			}
+			texts = append(texts, text)
 		}
+		r.seen = f.update.Seq
 	}
 	if len(texts) > 0 {
-		r.sink.Send(texts...)
-		r.sentAt = now
+		r.send(texts...)
 	}
+	return all
+}
+
+func (r *reader) send(texts ...[]byte) {
+	r.sink.Send(texts...)
+	r.sentAt.Store(time.Now().UnixNano())
 }
 
 // beat removes readers that are gone, and sends a heartbeat to readers that have been idle for
@@ -230,10 +261,8 @@ func (h *Hub) beat(now time.Time) {
 			continue
 		default:
 		}
-		if now.Sub(r.sentAt) < heartbeatAfter {
-			continue
+		if now.UnixNano()-r.sentAt.Load() >= int64(heartbeatAfter) {
+			r.send(h.encode.Heartbeat)
 		}
-		r.sink.Send(h.encode.Heartbeat)
-		r.sentAt = now
 	}
 }

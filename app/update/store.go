@@ -93,13 +93,14 @@ func updatesOf(rows []kept) []Update {
 	return list
 }
 
-// Chunks returns the updates after a number, in order, from at most limit chunks. oldest is the number of
-// the first update in these chunks, even if it isn't after the given number. It is 0 if there are no
-// chunks. Updates older than KeptForStreams are gone.
-func (Store) Chunks(ctx context.Context, db bun.IDB, after int64, limit int) (list []Update, oldest int64, err error) {
+// Chunks returns the updates after a number, in order: those of the next chunk, and of the chunks that end
+// within most numbers after it. A chunk has at most 400 updates. oldest is the number of the first update in
+// these chunks, even if it isn't after the given number. It is 0 if there are no chunks. Updates older than
+// KeptForStreams are gone.
+func (Store) Chunks(ctx context.Context, db bun.IDB, after int64, most int) (list []Update, oldest int64, err error) {
 	var rows []chunkRow
 	err = db.NewSelect().Table("update_chunks").Column("last", "first", "content").Where("last > ?", after).
-		Order("last").Limit(int64(limit)).Scan(ctx, &rows)
+		Where("last <= ? + (SELECT min(last) FROM update_chunks WHERE last > ?)", most, after).Order("last").Scan(ctx, &rows)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read updates: %w", err)
 	}
