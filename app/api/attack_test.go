@@ -17,6 +17,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/signal"
@@ -161,6 +162,74 @@ func TestResumedStreams(t *testing.T) {
 				t.Errorf("%d of %d chunks were read for %d streams, want at most %d", n, streams*log, streams, most+4)
 			}
 			s.do(t, call{path: "/api/predictions?limit=7", header: from("192.0.2.1")}).refused(http.StatusTooManyRequests, "rate_limited")
+		})
+	}
+}
+
+// handleReads counts the queries for the handles that MCP suggests.
+type handleReads struct{ n atomic.Int64 }
+
+func (h *handleReads) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (h *handleReads) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if strings.Contains(e.Query, "a.handle >=") {
+		h.n.Add(1)
+	}
+}
+
+// complete asks MCP for handles that begin with the typed text, and returns its answer.
+func (s *service) complete(t *testing.T, address, typed string) string {
+	t.Helper()
+	header := from(address)
+	header["Accept"], header["User-Agent"] = "application/json, text/event-stream", "test"
+	return sent(s.request(t, call{method: "POST", path: "/mcp/public", header: header, body: map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "completion/complete",
+		"params": map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": "reviewRoutine"}, "argument": map[string]any{"name": "handle", "value": typed}},
+	}}))
+}
+
+// TestCompletionsPay checks that an address that asks MCP for handles is stopped once its units are spent, and
+// that a completion doesn't wait for a locked table.
+func TestCompletionsPay(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			const units = 10
+			read := &handleReads{}
+			s := run(t, configure(t, b, limited, func(cfg *config.Config) {
+				cfg.RateLimitReads = config.Rate{N: units, Per: time.Hour} // no unit returns during the test
+			}), app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: read})
+			s.register(t, "Ada")
+			if got := s.complete(t, "192.0.2.1", "a"); !strings.Contains(got, `"values":["ada"]`) {
+				t.Fatal(got)
+			}
+			for range 2 * units {
+				s.complete(t, "192.0.2.1", "a")
+			}
+			if n := read.n.Load(); n == 0 || n > units {
+				t.Errorf("%d queries for %d units", n, units)
+			}
+			if got := s.complete(t, "192.0.2.1", "a"); !strings.Contains(got, "units") || !strings.Contains(got, `"error"`) {
+				t.Errorf("beyond the limit: %s", got)
+			}
+			if got := s.complete(t, "192.0.2.2", "a"); !strings.Contains(got, `"values":["ada"]`) {
+				t.Errorf("another address: %s", got)
+			}
+			if b.kind != database.Postgres {
+				return
+			}
+			tx, err := s.DB.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback() }()
+			if _, err := tx.ExecContext(t.Context(), "LOCK TABLE agents IN ACCESS EXCLUSIVE MODE"); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.complete(t, "192.0.2.3", "a"); !strings.Contains(got, "can't be read at the moment") {
+				t.Errorf("while the table is locked: %s", got)
+			}
 		})
 	}
 }

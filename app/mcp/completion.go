@@ -2,13 +2,18 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // kind is the kind of record that an argument names. It decides how typed text is completed.
@@ -22,8 +27,12 @@ const (
 	handle
 )
 
-// maxCompletions is how many values one completion suggests. The protocol allows 100.
-const maxCompletions = 20
+const (
+	// maxCompletions is how many values one completion suggests. The protocol allows 100.
+	maxCompletions = 20
+	// handlesTimeout bounds the query of a completion. The context of an MCP request never ends.
+	handlesTimeout = 5 * time.Second
+)
 
 // complete suggests values for the argument of a prompt or the id of a resource template.
 func (s *Server) complete(ctx context.Context, r *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
@@ -66,9 +75,37 @@ func (s *Server) suggest(ctx context.Context, kind kind, typed string) ([]string
 	case category:
 		return slices.DeleteFunc(slices.Clone(market.Categories), func(c string) bool { return !strings.HasPrefix(c, typed) }), nil
 	case handle:
-		return agent.Store{}.Handles(ctx, s.db.Reader, typed, maxCompletions+1)
+		return s.handles(ctx, typed)
 	}
 	return []string{}, nil
+}
+
+// handles suggests handles. It costs as much as one record of the API.
+func (s *Server) handles(ctx context.Context, typed string) ([]string, error) {
+	by, _ := ctx.Value(callerKey{}).(caller)
+	leave, err := by.admit(httpserver.Lookup)
+	if err != nil {
+		return nil, told(err)
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, handlesTimeout)
+	defer cancel()
+	found, err := agent.Store{}.Handles(ctx, s.db.Reader, typed, maxCompletions+1)
+	return found, told(err)
+}
+
+// told returns an error with the public text of err. The SDK sends the texts of errors to the client.
+func told(err error) error {
+	refused, ok := errors.AsType[*problem.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case !ok && (errors.Is(err, context.DeadlineExceeded) || httpserver.Unavailable(err)):
+		refused = problem.Unavailable("Handles can't be read at the moment. Try again.", 0)
+	case !ok:
+		refused = problem.As(err)
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refused.Detail}
 }
 
 // fromMarkets suggests ids of open markets or of their events, highest volume first. The typed text is the

@@ -28,20 +28,20 @@ const (
 )
 
 // Register adds the two addresses. They accept only POST, because there are no sessions to listen to or to
-// end. A request counts against the limit of answers from memory. The calls in it count against the API's
-// limits.
+// end. A request counts against the limit of answers from memory. The calls in it, and completions that read
+// the database, count against the API's limits.
 func (s *Server) Register(h *httpserver.Server) {
 	s.answer = h.App.Server().Handler
-	h.App.Post(Path, s.admit, h.Limits.Snapshot(), s.requireBearer(h), s.speak(s.speaker(false), bearers))
-	h.App.Post(PublicPath, s.admit, h.Limits.Snapshot(), s.speak(s.speaker(true), nil))
+	h.App.Post(Path, s.screen, h.Limits.Snapshot(), s.requireBearer(h), s.speak(h, s.speaker(false), bearers))
+	h.App.Post(PublicPath, s.screen, h.Limits.Snapshot(), s.speak(h, s.speaker(true), nil))
 	for _, path := range []string{Path, PublicPath} {
-		h.App.All(path, s.admit, refuseMethod)
+		h.App.All(path, s.screen, refuseMethod)
 	}
 }
 
 // speak returns the handler that passes a message to the handler of speaker. credentials returns the
 // headers that are passed on to the API. If it is nil, no header is passed on.
-func (s *Server) speak(speaker func() (fiber.Handler, error), credentials func(*fiber.Ctx) [][]byte) fiber.Handler {
+func (s *Server) speak(h *httpserver.Server, speaker func() (fiber.Handler, error), credentials func(*fiber.Ctx) [][]byte) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {
 			return invalid(fiber.StatusBadRequest, "Send one JSON-RPC message per request. "+
@@ -51,7 +51,10 @@ func (s *Server) speak(speaker func() (fiber.Handler, error), credentials func(*
 		if err != nil {
 			return err
 		}
-		by := caller{addr: httpserver.ClientAddr(c)}
+		by := caller{
+			addr:  httpserver.ClientAddr(c),
+			admit: func(cost httpserver.Cost) (func(), error) { return h.Admit(c, cost) },
+		}
 		if credentials != nil {
 			by.bearers = credentials(c)
 		}
@@ -67,9 +70,9 @@ func bearers(c *fiber.Ctx) [][]byte {
 	return slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAuthorization))
 }
 
-// admit refuses pages that may not call, and lets other pages read the answer. No answer depends on a
+// screen refuses pages that may not call, and lets other pages read the answer. No answer depends on a
 // cookie, so a page can do no more than its own server could.
-func (s *Server) admit(c *fiber.Ctx) error {
+func (s *Server) screen(c *fiber.Ctx) error {
 	c.Vary(fiber.HeaderOrigin)
 	if err := s.guard(c, httpserver.ClientAddr(c)); err != nil {
 		return err
