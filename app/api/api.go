@@ -130,7 +130,7 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/models", append(reads, a.listModels())...)
 	get("/api/compare", append(reads, a.compareAgents())...)
 	get("/api/changes", append(reads, a.listChanges())...)
-	get("/api/data", append(reads, s.Made(httpserver.Listing), a.listData)...)
+	get("/api/data", append(reads, a.listData())...)
 	get("/api/data/days/:day/:file", append(reads, s.Made(httpserver.Lookup), a.getDataFile(""))...)
 	get("/api/data/days/:day/texts/:file", append(reads, s.Made(httpserver.Lookup), a.getDataFile("texts/"))...)
 	get("/api/assignments", append(reads, a.listAssignments)...)

@@ -55,6 +55,7 @@ func limited(cfg *config.Config) {
 	cfg.RateLimitFailures, cfg.TrustedProxies = by.RateLimitFailures, "127.0.0.1"
 }
 
+// from returns the header of a client's address. All tests share one Redis, which counts by address.
 func from(address string) map[string]string { return map[string]string{"X-Forwarded-For": address} }
 
 // TestDearestRequests checks that an address that sends the most expensive requests, each for another word,
@@ -131,7 +132,7 @@ func TestResumedStreams(t *testing.T) {
 				return s.request(t, call{path: "/api/events" + query, header: header})
 			}
 			for range streams {
-				res, err := http.DefaultTransport.RoundTrip(resume("?types=stream.gap", "192.0.2.1", "0"))
+				res, err := http.DefaultTransport.RoundTrip(resume("?types=stream.gap", "192.0.2.61", "0"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -143,7 +144,7 @@ func TestResumedStreams(t *testing.T) {
 					t.Fatalf("%d chunks were read, want %d", read.n.Load(), most)
 				}
 			}
-			req := resume("", "192.0.2.2", fmt.Sprint((log-1)*perChunk))
+			req := resume("", "192.0.2.62", fmt.Sprint((log-1)*perChunk))
 			res, err := http.DefaultTransport.RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
@@ -161,7 +162,7 @@ func TestResumedStreams(t *testing.T) {
 			if n := read.n.Load(); n > most+4 { // the other reader reads the last chunk up to four times
 				t.Errorf("%d of %d chunks were read for %d streams, want at most %d", n, streams*log, streams, most+4)
 			}
-			s.do(t, call{path: "/api/predictions?limit=7", header: from("192.0.2.1")}).refused(http.StatusTooManyRequests, "rate_limited")
+			s.do(t, call{path: "/api/predictions?limit=7", header: from("192.0.2.61")}).refused(http.StatusTooManyRequests, "rate_limited")
 		})
 	}
 }
@@ -201,19 +202,19 @@ func TestCompletionsPay(t *testing.T) {
 				cfg.RateLimitReads = config.Rate{N: units, Per: time.Hour} // no unit returns during the test
 			}), app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: read})
 			s.register(t, "Ada")
-			if got := s.complete(t, "192.0.2.1", "a"); !strings.Contains(got, `"values":["ada"]`) {
+			if got := s.complete(t, "192.0.2.41", "a"); !strings.Contains(got, `"values":["ada"]`) {
 				t.Fatal(got)
 			}
 			for range 2 * units {
-				s.complete(t, "192.0.2.1", "a")
+				s.complete(t, "192.0.2.41", "a")
 			}
 			if n := read.n.Load(); n == 0 || n > units {
 				t.Errorf("%d queries for %d units", n, units)
 			}
-			if got := s.complete(t, "192.0.2.1", "a"); !strings.Contains(got, "units") || !strings.Contains(got, `"error"`) {
+			if got := s.complete(t, "192.0.2.41", "a"); !strings.Contains(got, "units") || !strings.Contains(got, `"error"`) {
 				t.Errorf("beyond the limit: %s", got)
 			}
-			if got := s.complete(t, "192.0.2.2", "a"); !strings.Contains(got, `"values":["ada"]`) {
+			if got := s.complete(t, "192.0.2.42", "a"); !strings.Contains(got, `"values":["ada"]`) {
 				t.Errorf("another address: %s", got)
 			}
 			if b.kind != database.Postgres {
@@ -227,8 +228,35 @@ func TestCompletionsPay(t *testing.T) {
 			if _, err := tx.ExecContext(t.Context(), "LOCK TABLE agents IN ACCESS EXCLUSIVE MODE"); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.complete(t, "192.0.2.3", "a"); !strings.Contains(got, "can't be read at the moment") {
+			if got := s.complete(t, "192.0.2.43", "a"); !strings.Contains(got, "can't be read at the moment") {
 				t.Errorf("while the table is locked: %s", got)
+			}
+		})
+	}
+}
+
+// TestRefusedPricesReadNothing checks that a request for prices that is refused has read nothing.
+func TestRefusedPricesReadNothing(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			read := &counter{}
+			s := run(t, configure(t, b, limited, func(cfg *config.Config) {
+				cfg.RateLimitReads = config.Rate{N: 2*int(httpserver.Listing) + 1, Per: time.Hour} // no unit returns during the test
+			}), app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: read})
+			s.tick(t, priced("1", 0.4))
+			prices := func(day int) answer {
+				return s.do(t, call{path: fmt.Sprintf("/api/intelligence/markets/1/prices?from=2026-11-%02dT00:00:00Z&to=2026-11-20T00:00:00Z", day), header: from("192.0.2.51")})
+			}
+			prices(1).fine()
+			prices(2).fine()
+			before := read.n.Load()
+			if detail := prices(3).refused(http.StatusTooManyRequests, "rate_limited"); !strings.Contains(detail, "This read costs") {
+				t.Error(detail)
+			}
+			if more := read.n.Load() - before; more != 0 || before == 0 {
+				t.Errorf("%d queries, then %d for a refused request", before, more)
 			}
 		})
 	}

@@ -125,9 +125,12 @@ func (s *service) look(t *testing.T, key string) {
 
 // cachedPaths returns one address of each operation that is answered from memory.
 func cachedPaths(id string) []string {
+	today := time.Now().Truncate(24 * time.Hour)
+	around := "?from=" + today.AddDate(0, 0, -9).UTC().Format(time.RFC3339) + "&to=" + today.AddDate(0, 0, 2).UTC().Format(time.RFC3339)
 	return []string{
 		"/api/predictions", "/api/predictions/" + id, "/api/leaderboard", "/api/agents/ada", "/api/agents/ada/review", "/api/assignments", "/api/intelligence/markets/rain",
 		"/api/intelligence/events", "/api/intelligence/events/weather", "/api/agents", "/api/changes",
+		"/api/intelligence/markets/rain/prices" + around, "/api/data",
 	}
 }
 
@@ -171,6 +174,12 @@ func TestEqualQuestionsShareAnAnswer(t *testing.T) {
 			{"/api/leaderboard", "/api/leaderboard?window=all", "/api/leaderboard?limit=24&category="},
 			{"/api/assignments", "/api/assignments?limit=24"},
 			{"/api/intelligence/markets/rain", "/api/intelligence/markets/%72ain"},
+			{"/api/intelligence/markets/rain/prices", "/api/intelligence/markets/rain/prices?from=&to=&every="},
+			{
+				"/api/intelligence/markets/rain/prices?every=1d&from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z",
+				"/api/intelligence/markets/rain/prices?to=2026-11-21T01:00:00%2B01:00&from=2026-11-20T00:00:00.000Z&every=24h",
+			},
+			{"/api/data", "/api/data?limit=24&cursor="},
 		} {
 			first := b.do(t, call{path: forms[0]}).fine()
 			before := b.n.Load()
@@ -342,7 +351,7 @@ func TestEveryWriteShows(t *testing.T) {
 			b.tick(t)
 		}
 		count := func() error { return leaderboard.NewCounter(b.DB, b.now).CountAll(t.Context()) }
-		names := []string{"list", "record", "leaderboard", "agent", "review", "assignments", "market", "events", "event", "agents", "changes"}
+		names := []string{"list", "record", "leaderboard", "agent", "review", "assignments", "market", "events", "event", "agents", "changes", "prices", "data"}
 		for _, write := range []struct {
 			name  string
 			do    func() error
@@ -364,7 +373,7 @@ func TestEveryWriteShows(t *testing.T) {
 				b.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"name": "Ada Two"}}).fine()
 				return nil
 			}, "list record agent review market agents"},
-			{"tick", func() error { change(0, func(m *market.Market) { m.Prices = []float64{0.5, 0.5} }); return nil }, "assignments market events event"},
+			{"tick", func() error { change(0, func(m *market.Market) { m.Prices = []float64{0.5, 0.5} }); return nil }, "assignments market events event prices"},
 			{"boards", func() error { return b.Boards.Rebuild(t.Context()) }, "leaderboard agent"},
 			{"hide a text", func() error { return acts.HidePrediction(t.Context(), act, must(id)) }, "list record market"},
 			{"show a text", func() error { return acts.RestorePrediction(t.Context(), act, must(id)) }, "list record market"},
@@ -380,7 +389,7 @@ func TestEveryWriteShows(t *testing.T) {
 				b.ahead.Add(int64(2 * time.Minute))
 				b.tick(t)
 				return nil
-			}, "list record assignments market agent events event"},
+			}, "list record assignments market agent events event prices"},
 			{"settle", func() error {
 				change(0, func(m *market.Market) {
 					m.Closed, m.Active, m.Resolution, m.Prices, m.ClosedAt = true, false, "resolved", []float64{1, 0}, b.now()

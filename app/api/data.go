@@ -16,6 +16,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/release"
@@ -74,48 +75,58 @@ type fileWire struct {
 	SHA256    *string `json:"sha256"`
 }
 
-// listData lists the days of the release, the newest first.
-func (a *API) listData(c *fiber.Ctx) error {
+// dataQuery asks for days of the release before one of them, or for the newest ones.
+type dataQuery struct {
+	before string
+	limit  int
+}
+
+// listData lists the days of the release, the newest first. The sizes and hashes of text files may be those of up
+// to five seconds ago, because the archive changes outside of the database when texts are erased.
+func (a *API) listData() fiber.Handler {
+	return cached(a, operation[dataQuery]{
+		parse: parseData, read: a.readData, topics: []generation.Topic{generation.Archive},
+		cost: costs[dataQuery](httpserver.Listing),
+	})
+}
+
+func parseData(c *fiber.Ctx) (q dataQuery, err error) {
 	args := c.Context().QueryArgs()
-	limit, err := ParseLimit(args)
-	if err != nil {
-		return err
+	if q.limit, err = ParseLimit(args); err != nil {
+		return q, err
 	}
-	before, err := text(args, "cursor", maxParameter)
-	if err != nil {
-		return err
+	if q.before, err = text(args, "cursor", maxParameter); err != nil || q.before == "" {
+		return q, err
 	}
-	if before != "" {
-		parts, err := cursor.Decode(before, 2)
-		if err != nil || parts[0] != dataMark {
-			return cursor.Invalid()
-		}
-		before = parts[1]
+	parts, err := cursor.Decode(q.before, 2)
+	if err != nil || parts[0] != dataMark {
+		return q, cursor.Invalid()
 	}
-	days, err := a.Release.Days(c.UserContext(), before, limit+1)
+	q.before = parts[1]
+	return q, nil
+}
+
+func (a *API) readData(ctx context.Context, q dataQuery) (any, error) {
+	days, err := a.Release.Days(ctx, q.before, q.limit+1)
 	if err != nil {
-		return archiveError(err)
+		return nil, archiveError(err)
 	}
 	w := dataWire{
 		OK: true, License: a.Config.DataLicense, Citation: release.Citation(a.Config.OperatorName, a.Config.BaseURL), Schema: archive.Schema,
-		Tables: tables(), Days: make([]dayWire, 0, limit),
+		Tables: tables(), Days: make([]dayWire, 0, q.limit),
 	}
-	if len(days) > limit {
-		days = days[:limit]
-		next := cursor.Encode(dataMark, days[limit-1].Day)
+	if len(days) > q.limit {
+		days = days[:q.limit]
+		next := cursor.Encode(dataMark, days[q.limit-1].Day)
 		w.NextCursor = &next
 	}
 	for i := range days {
 		w.Days = append(w.Days, a.dataDay(&days[i]))
 	}
-	if len(days) == 0 && before == "" {
+	if len(days) == 0 && q.before == "" {
 		w.Note = textOrNull(release.EmptyNote(a.Release.Storage != nil))
 	}
-	answer, err := encoded(w)
-	if err == nil {
-		sendAnswer(c, answer, caching(c))
-	}
-	return err
+	return w, nil
 }
 
 func tables() []tableWire {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,9 +12,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/demo"
 	"github.com/pulsecast/pulsecast/app/release"
 )
 
@@ -63,6 +70,48 @@ func TestData(t *testing.T) {
 	checkTampered(t, folder)
 	checkManyRedactions(t, s, folder)
 	recomputeElsewhere(t, folder)
+}
+
+// dayReads counts the queries for a page of sealed days.
+type dayReads struct{ n atomic.Int64 }
+
+func (d *dayReads) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (d *dayReads) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if strings.Contains(e.Query, "archive_days") && strings.Contains(e.Query, "LIMIT 25") {
+		d.n.Add(1)
+	}
+}
+
+// TestDataIsKept checks that the list of days is read once, and again as soon as a day is sealed.
+func TestDataIsKept(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			read := &dayReads{}
+			s := run(t, configure(t, b, func(c *config.Config) { c.ArchiveURL = "file://" + t.TempDir() }), app.Options{
+				CachePrefix: "test:" + t.Name() + ":", Now: (&clock{}).now, Queries: read,
+			}, func(a *app.App) {
+				if err := demo.Seed(t.Context(), a.DB, examplesAt); err != nil {
+					t.Fatal(err)
+				}
+			})
+			key := s.register(t, "Ada")
+			for range 3 {
+				if a := s.do(t, call{path: "/api/data"}).fine(); a.count("days") != 0 {
+					t.Fatalf("%s", a.raw)
+				}
+			}
+			if n := read.n.Load(); n != 1 {
+				t.Errorf("%d queries for three equal requests", n)
+			}
+			sealSample(t, s.App)
+			if a := s.do(t, call{path: "/api/data", bearer: key}).fine(); a.count("days") == 0 {
+				t.Errorf("the sealed day is missing: %s", a.raw)
+			}
+		})
+	}
 }
 
 // checkRemote verifies and recomputes the release over HTTP.

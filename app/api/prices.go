@@ -1,13 +1,17 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/answer"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -18,6 +22,10 @@ const (
 	// maxPriceSpan bounds the period of one request, and maxPricePoints bounds the points of one answer.
 	maxPriceSpan   = 31 * 24 * time.Hour
 	maxPricePoints = 3000
+	// defaultPriceSpan is the period of a request that names none.
+	defaultPriceSpan = 24 * time.Hour
+	// pricesTimeout bounds reading prices. It is longer than for other answers, because the archive may be far away.
+	pricesTimeout = 8 * time.Second
 	// priceMark begins the cursors of prices.
 	priceMark = "price"
 )
@@ -40,38 +48,92 @@ type readingWire struct {
 	Volume    *float64 `json:"volume"`
 }
 
+// pricesQuery asks for the readings of a market. To is zero for a period that ends now, and From too if it is the
+// last 24 hours, so that such requests are equal whenever they are made.
+type pricesQuery struct{ release.HistoryFilter }
+
+// filter returns the period as of now.
+func (q pricesQuery) filter(now time.Time) release.HistoryFilter {
+	f := q.HistoryFilter
+	if f.To.IsZero() {
+		f.To = now.UTC().Truncate(time.Microsecond)
+	}
+	if f.From.IsZero() {
+		f.From = f.To.Add(-defaultPriceSpan)
+	}
+	return f
+}
+
+var priceTopics = []generation.Topic{generation.Markets, generation.Archive}
+
 // listPrices answers with the readings of a market at full resolution.
 func (a *API) listPrices(c *fiber.Ctx) error {
+	args := c.Context().QueryArgs()
+	f, err := parsePrices(pathValue(c, "id"), args, a.Now())
+	if err != nil {
+		return err
+	}
+	q := pricesQuery{f}
+	if len(args.Peek("to")) == 0 {
+		q.To = time.Time{}
+		if len(args.Peek("from")) == 0 && len(args.Peek("cursor")) == 0 {
+			q.From = time.Time{}
+		}
+	}
+	query, err := a.query(c, q, priceTopics)
+	if err != nil {
+		return err
+	}
+	made := a.answers.Find(&query)
+	if made == nil {
+		made, err = a.answers.Load(c.UserContext(), &query, func(ctx context.Context) (*answer.Answer, error) { return a.makePrices(ctx, c, q) })
+		if err != nil {
+			return a.sendLastGood(c, &query, err)
+		}
+	}
+	sendAnswer(c, made, caching(c))
+	return nil
+}
+
+// makePrices admits the work in two parts, because the cost of the second one depends on the result of the first.
+// It never holds two places.
+func (a *API) makePrices(ctx context.Context, c *fiber.Ctx, q pricesQuery) (*answer.Answer, error) {
 	now := a.Now()
-	f, err := parsePrices(pathValue(c, "id"), c.Context().QueryArgs(), now)
+	f := q.filter(now)
+	m, days, err := a.findPrices(ctx, c, &f, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m, found, err := a.markets.ByID(c.UserContext(), a.DB.Reader, f.Market)
+	leave, err := a.admit(c, 1+httpserver.Listing-httpserver.Lookup+httpserver.Cost(len(days))*httpserver.ArchivedDay)
 	if err != nil {
-		return err
-	}
-	if !found {
-		return problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
-	}
-	days, err := a.Release.Archived(c.UserContext(), &f, now)
-	if err != nil {
-		return err
-	}
-	leave, err := a.admit(c, httpserver.Listing+httpserver.Cost(len(days))*httpserver.ArchivedDay)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer leave()
-	h, err := a.Release.History(c.UserContext(), &f, days, now)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pricesTimeout)
+	defer cancel()
+	h, err := a.Release.History(ctx, &f, days, now)
 	if err != nil {
-		return archiveError(err)
+		return nil, archiveError(err)
 	}
-	answer, err := encoded(prices(m, &f, h))
-	if err == nil {
-		sendAnswer(c, answer, caching(c))
+	return encoded(prices(m, &f, h))
+}
+
+// findPrices returns the market, and the sealed days that hold its prices.
+func (a *API) findPrices(ctx context.Context, c *fiber.Ctx, f *release.HistoryFilter, now time.Time) (*market.Market, []archive.SealedDay, error) {
+	leave, err := a.admit(c, httpserver.Lookup)
+	if err != nil {
+		return nil, nil, err
 	}
-	return err
+	defer leave()
+	m, found, err := a.markets.ByID(ctx, a.DB.Reader, f.Market)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !found {
+		return nil, nil, problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
+	}
+	days, err := a.Release.Archived(ctx, f, now)
+	return m, days, err
 }
 
 func prices(m *market.Market, f *release.HistoryFilter, h *release.History) pricesWire {
@@ -101,7 +163,7 @@ func parsePrices(id string, args *fasthttp.Args, now time.Time) (f release.Histo
 	if f.To, err = momentOr("to", to, now); err != nil {
 		return f, err
 	}
-	if f.From, err = momentOr("from", from, f.To.Add(-24*time.Hour)); err != nil {
+	if f.From, err = momentOr("from", from, f.To.Add(-defaultPriceSpan)); err != nil {
 		return f, err
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 )
 
 // Exporter writes the tables of a day that are not observations. Export writes what changed at from
@@ -123,6 +124,6 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 		if err := addPosts(ctx, tx, d, s.Now()); err != nil {
 			return err
 		}
-		return errors.Join(deleteSegments(ctx, tx, ids), s.forgetSalt(ctx, tx, day))
+		return errors.Join(deleteSegments(ctx, tx, ids), s.forgetSalt(ctx, tx, day), generation.Moved(ctx, tx, generation.Archive))
 	})
 }

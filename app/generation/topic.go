@@ -23,12 +23,13 @@ const (
 	Texts                    // texts or agents were hidden or shown again
 	Consensus                // the consensus on a market changed
 	Updates                  // updates were numbered
+	Archive                  // a day of the archive was sealed
 	topics
 )
 
 var names = [topics]string{
 	Predictions: "predictions", Results: "results", Boards: "boards", Markets: "markets", Agents: "agents",
-	Assignments: "assignments", Texts: "texts", Consensus: "consensus", Updates: "updates",
+	Assignments: "assignments", Texts: "texts", Consensus: "consensus", Updates: "updates", Archive: "archive",
 }
 
 // String returns the name of the topic in the database.
