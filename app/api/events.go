@@ -71,9 +71,6 @@ func (a *API) eventSummary(e *market.Event, markets []market.Market) eventSummar
 	}
 }
 
-// eventTopics are the topics of an event's answer. The consensus in it contains the latest predictions.
-var eventTopics = []generation.Topic{generation.Markets, generation.Consensus, generation.Predictions}
-
 func (a *API) listEvents() fiber.Handler {
 	return cached(a, operation[market.GroupFilter]{
 		parse: parseEvents, read: a.readEvents, topics: []generation.Topic{generation.Markets}, cost: costOfEvents,
@@ -148,8 +145,10 @@ type eventQuery struct {
 
 func (a *API) getEvent() fiber.Handler {
 	return cached(a, operation[eventQuery]{
-		parse: a.parseEvent, read: a.readEvent, topics: append([]generation.Topic{generation.Predictions}, eventTopics...),
-		cost: costs[eventQuery](httpserver.Search),
+		parse: a.parseEvent, read: a.readEvent,
+		// The consensus in the answer contains the latest predictions.
+		topics: []generation.Topic{generation.Markets, generation.Consensus, generation.Predictions},
+		cost:   costs[eventQuery](httpserver.Search),
 	})
 }
 
