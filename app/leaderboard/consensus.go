@@ -120,8 +120,6 @@ func differ(before, after []prediction.Consensus) bool {
 	return false
 }
 
-func equal(a, b *float64) bool { return a == b || (a != nil && b != nil && *a == *b) }
-
 const (
 	// OwnWithin is how long after a publish its agent gets a consensus that was counted for it. Afterwards the
 	// agent reads what Counter has stored.

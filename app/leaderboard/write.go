@@ -270,16 +270,17 @@ func (d *delta) announce(ctx context.Context, tx bun.Tx, b *Board) error {
 func (r *Row) equal(o *Row) bool {
 	return string(r.Position) == string(o.Position) && r.Model == o.Model &&
 		r.Reference == o.Reference && r.Provisional == o.Provisional && r.Reason == o.Reason &&
-		same(r.Rank, o.Rank) && same(r.RankLow, o.RankLow) && same(r.RankHigh, o.RankHigh) &&
-		r.Skill == o.Skill && same(r.BestGuess, o.BestGuess) && same(r.SkillLow, o.SkillLow) &&
-		same(r.SkillHigh, o.SkillHigh) && same(r.Odds, o.Odds) &&
+		equal(r.Rank, o.Rank) && equal(r.RankLow, o.RankLow) && equal(r.RankHigh, o.RankHigh) &&
+		r.Skill == o.Skill && equal(r.BestGuess, o.BestGuess) && equal(r.SkillLow, o.SkillLow) &&
+		equal(r.SkillHigh, o.SkillHigh) && equal(r.Odds, o.Odds) &&
 		r.Tally() == o.Tally() && r.Stake == o.Stake && r.Variance == o.Variance &&
 		r.Disagreements == o.Disagreements && r.Resolved == o.Resolved && r.Scored == o.Scored &&
-		same(r.Brier, o.Brier) && same(r.MarketBrier, o.MarketBrier) &&
-		same(r.LogEdge, o.LogEdge) && same(r.CalibrationError, o.CalibrationError) && bytes.Equal(r.Totals, o.Totals)
+		equal(r.Brier, o.Brier) && equal(r.MarketBrier, o.MarketBrier) &&
+		equal(r.LogEdge, o.LogEdge) && equal(r.CalibrationError, o.CalibrationError) && bytes.Equal(r.Totals, o.Totals)
 }
 
-func same[T comparable](a, b *T) bool { return a == b || (a != nil && b != nil && *a == *b) }
+// equal reports whether both are nil or point to the same value.
+func equal[T comparable](a, b *T) bool { return a == b || (a != nil && b != nil && *a == *b) }
 
 // publish replaces version old of the board by next. It returns ErrRaced if the stored version
 // isn't old, so that two Builders can't mix their rows.
