@@ -257,8 +257,8 @@ func pool(c *prediction.Consensus, m *market.Market, rows []prediction.Opinion, 
 	seen := map[uuid.UUID]bool{}
 	for _, r := range rows {
 		v, listed := voices[r.AgentID]
-		p, speaks := m.OfReference(r.OutcomeIndex, r.Confidence)
-		if !listed || !speaks || seen[r.AgentID] {
+		p, ok := m.OfReference(r.OutcomeIndex, r.Confidence)
+		if !listed || !ok || seen[r.AgentID] {
 			continue
 		}
 		seen[r.AgentID] = true

@@ -49,12 +49,12 @@ func TestConsensusRowIsARecord(t *testing.T) {
 		check("the fifth counts, but no baseline was fixed since", "")
 		w.publish(agents[5], m, 0, .01)
 		observe(.45)
-		const said = "consensus 0.6 against 0.45; " // .2 .4 .6 .8 .9
-		check("a newcomer's baseline triggers the row", said)
+		const row = "consensus 0.6 against 0.45; " // .2 .4 .6 .8 .9
+		check("a newcomer's baseline triggers the row", row)
 		observe(.5)
 		w.settleFive(s, agents[5])
 		observe(.55)
-		check("a sixth agent counts later", said)
+		check("a sixth agent counts later", row)
 		reopened := w.markets["9000"]
 		reopen(reopened, .5, .5)
 		w.clock = w.clock.Add(time.Minute)
@@ -63,7 +63,7 @@ func TestConsensusRowIsARecord(t *testing.T) {
 		if err != nil || counts[agents[0]] || !counts[agents[4]] {
 			t.Errorf("after an event was taken back: counts %v, error %v", counts, err)
 		}
-		check("four events were taken back", said)
+		check("four events were taken back", row)
 		closeWith(m, w.clock, 1, 0)
 		w.tick(s, m)
 		live := w.sums()
@@ -74,7 +74,7 @@ func TestConsensusRowIsARecord(t *testing.T) {
 		if got := w.sums(); got != live {
 			t.Errorf("rebuilt sums differ:%s", difference(got, live))
 		}
-		check("settled and rebuilt", said)
+		check("settled and rebuilt", row)
 	})
 }
 

@@ -178,7 +178,7 @@ func checkNaively(w *world) {
 	w.must(w.db.NewSelect().Model(&all).Order("p.id").Scan(ctx))
 	var ranked, resolved int
 	next := map[string]int{}
-	said := map[string]float64{}
+	latest := map[string]float64{}
 	clusters := map[string]score.Cluster{}
 	categories := map[string]string{}
 	w.must(eachCluster(ctx, w.db, func(agent uuid.UUID, event, category string) {
@@ -197,7 +197,7 @@ func checkNaively(w *world) {
 			}
 			next[key]++
 			belief := fmt.Sprint(p.AgentID, p.MarketID, *p.OutcomeIndex)
-			if before, ok := said[belief]; ok != (p.BaselinePrevious != nil) || (ok && before != *p.BaselinePrevious) {
+			if before, ok := latest[belief]; ok != (p.BaselinePrevious != nil) || (ok && before != *p.BaselinePrevious) {
 				w.t.Errorf("prediction %s has previous %v, want %v (exists: %t)", p.ID, p.BaselinePrevious, before, ok)
 			}
 			if q, ok := p.Bounds().Clamp(p.Confidence); !ok || q != *p.Baseline {
@@ -205,7 +205,7 @@ func checkNaively(w *world) {
 			}
 		}
 		if p.MarketID != "" {
-			said[fmt.Sprint(p.AgentID, p.MarketID, *p.OutcomeIndex)] = p.Confidence
+			latest[fmt.Sprint(p.AgentID, p.MarketID, *p.OutcomeIndex)] = p.Confidence
 		}
 		if p.Status != prediction.Resolved {
 			continue

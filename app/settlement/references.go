@@ -21,9 +21,9 @@ import (
 var (
 	// MarketAgent is the market. Its edge is always exactly 0, so it has no rows.
 	MarketAgent = uuid.MustParse("00000000-0000-7000-8000-000000000001")
-	// FiftyAgent says 50 % on each market when the market is first seen.
+	// FiftyAgent predicts 50 % on each market when the market is first seen.
 	FiftyAgent = uuid.MustParse("00000000-0000-7000-8000-000000000002")
-	// ConsensusAgent says the agents' median once five agents that count have an opinion.
+	// ConsensusAgent predicts the agents' median once five agents that count have an opinion.
 	ConsensusAgent = uuid.MustParse("00000000-0000-7000-8000-000000000003")
 )
 
@@ -65,8 +65,8 @@ type ReferencePrediction struct {
 	CreatedAt   time.Time
 }
 
-// meetMarkets stores a row of Always 50 % for each observed market that has none.
-func (s *Service) meetMarkets(ctx context.Context, observed []market.Market) error {
+// addFifty stores a row of Always 50 % for each observed market that has none.
+func (s *Service) addFifty(ctx context.Context, observed []market.Market) error {
 	ids := make([]string, 0, len(observed))
 	for _, m := range observed {
 		if !m.Closed {
@@ -74,40 +74,40 @@ func (s *Service) meetMarkets(ctx context.Context, observed []market.Market) err
 		}
 	}
 	for chunk := range slices.Chunk(ids, s.chunk) {
-		missing, err := s.unmet(ctx, FiftyAgent, chunk)
+		missing, err := s.withoutReference(ctx, FiftyAgent, chunk)
 		if err != nil {
 			return err
 		}
 		if len(missing) == 0 {
 			continue
 		}
-		err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error { return s.meet(ctx, tx, missing) })
+		err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error { return s.insertFifty(ctx, tx, missing) })
 		if err != nil {
-			return fmt.Errorf("meet markets: %w", err)
+			return fmt.Errorf("add rows of Always 50 %%: %w", err)
 		}
 	}
 	return nil
 }
 
-// unmet returns those of the given markets that have no row of a reference agent.
-func (s *Service) unmet(ctx context.Context, agent uuid.UUID, ids []string) ([]string, error) {
+// withoutReference returns those of the given markets that have no row of a reference agent.
+func (s *Service) withoutReference(ctx context.Context, agent uuid.UUID, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	var met []string
+	var found []string
 	err := s.db.Reader.NewSelect().Model((*ReferencePrediction)(nil)).Column("r.market_id").
-		Where("r.agent_id = ?", agent).Where("r.market_id IN (?)", bun.List(ids)).Scan(ctx, &met)
+		Where("r.agent_id = ?", agent).Where("r.market_id IN (?)", bun.List(ids)).Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("read reference rows: %w", err)
 	}
-	known := make(map[string]struct{}, len(met))
-	for _, id := range met {
+	known := make(map[string]struct{}, len(found))
+	for _, id := range found {
 		known[id] = struct{}{}
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := known[id]; return ok }), nil
 }
 
-func (s *Service) meet(ctx context.Context, tx bun.Tx, ids []string) error {
+func (s *Service) insertFifty(ctx context.Context, tx bun.Tx, ids []string) error {
 	if err := lockReferences(ctx, tx); err != nil {
 		return err
 	}
@@ -119,18 +119,18 @@ func (s *Service) meet(ctx context.Context, tx bun.Tx, ids []string) error {
 	if err != nil {
 		return err
 	}
-	var said []statement
+	var rows []newReference
 	for i := range markets {
 		m := &markets[i]
-		row := first[m.ID]
-		if view, ok := row.View(m.Reference()); ok {
-			said = append(said, statement{FiftyAgent, m, 0.5, view, row.ObservedAt.UTC()})
+		price := first[m.ID]
+		if view, ok := price.View(m.Reference()); ok {
+			rows = append(rows, newReference{FiftyAgent, m, 0.5, view, price.ObservedAt.UTC()})
 		}
 	}
-	slices.SortFunc(said, func(a, b statement) int {
+	slices.SortFunc(rows, func(a, b newReference) int {
 		return cmp.Or(a.at.Compare(b.at), compareIDs(a.market.ID, b.market.ID))
 	})
-	return s.speak(ctx, tx, said)
+	return s.insertReferences(ctx, tx, rows)
 }
 
 // compareIDs orders decimal ids by their number. A shorter id is smaller.
@@ -151,8 +151,8 @@ func firstPrices(ctx context.Context, tx bun.Tx, ids []string) (map[string]marke
 	return found, nil
 }
 
-// statement is a reference row to be stored.
-type statement struct {
+// newReference is a reference row to be stored.
+type newReference struct {
 	agent  uuid.UUID
 	market *market.Market
 	p      float64
@@ -160,27 +160,27 @@ type statement struct {
 	at     time.Time
 }
 
-// speak stores reference rows in the order given. They get weight indexes as predictions do. It
+// insertReferences stores reference rows in the order given. They get weight indexes as predictions do. It
 // skips a market on which the agent already has a row.
-func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error {
-	if len(said) == 0 {
+func (s *Service) insertReferences(ctx context.Context, tx bun.Tx, list []newReference) error {
+	if len(list) == 0 {
 		return nil
 	}
-	known, err := spoken(ctx, tx, said)
+	known, err := existingReferences(ctx, tx, list)
 	if err != nil {
 		return err
 	}
-	said = slices.DeleteFunc(said, func(x statement) bool { return known[x.agent][x.market.ID] })
-	keys := make([]pending, 0, len(said))
-	for _, x := range said {
+	list = slices.DeleteFunc(list, func(x newReference) bool { return known[x.agent][x.market.ID] })
+	keys := make([]pending, 0, len(list))
+	for _, x := range list {
 		keys = append(keys, pending{AgentID: x.agent, EventKey: x.market.EventKey()})
 	}
 	indexes, err := newWeightIndexes(ctx, tx, keys)
 	if err != nil {
 		return err
 	}
-	rows := make([]ReferencePrediction, 0, len(said))
-	for _, x := range said {
+	rows := make([]ReferencePrediction, 0, len(list))
+	for _, x := range list {
 		q, _ := score.Bounds{After: &x.view.View}.Clamp(x.p)
 		event := x.market.EventKey()
 		rows = append(rows, ReferencePrediction{
@@ -199,9 +199,10 @@ func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error 
 	return nil
 }
 
-func spoken(ctx context.Context, tx bun.Tx, said []statement) (map[uuid.UUID]map[string]bool, error) {
-	ids := make([]string, 0, len(said))
-	for _, x := range said {
+// existingReferences returns for each agent which markets of the list have a row of it.
+func existingReferences(ctx context.Context, tx bun.Tx, list []newReference) (map[uuid.UUID]map[string]bool, error) {
+	ids := make([]string, 0, len(list))
+	for _, x := range list {
 		ids = append(ids, x.market.ID)
 	}
 	var rows []ReferencePrediction
@@ -222,7 +223,7 @@ func spoken(ctx context.Context, tx bun.Tx, said []statement) (map[uuid.UUID]map
 
 // formConsensus stores a row of Consensus for those markets that now have enough agents.
 func (s *Service) formConsensus(ctx context.Context, marketIDs map[string]struct{}) error {
-	ids, err := s.unmet(ctx, ConsensusAgent, slices.SortedFunc(maps.Keys(marketIDs), compareIDs))
+	ids, err := s.withoutReference(ctx, ConsensusAgent, slices.SortedFunc(maps.Keys(marketIDs), compareIDs))
 	if err != nil {
 		return err
 	}
@@ -262,7 +263,7 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 		return nil
 	}
 	median, _ := score.Median(confidences)
-	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, view, at}})
+	return s.insertReferences(ctx, tx, []newReference{{ConsensusAgent, m, median, view, at}})
 }
 
 // openConfidences returns, for each agent that counts now, its latest probability of the market's
@@ -283,8 +284,8 @@ func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confiden
 	}
 	seen := map[uuid.UUID]bool{}
 	for _, o := range opinions {
-		p, speaks := m.OfReference(o.OutcomeIndex, o.Confidence)
-		if !speaks {
+		p, ok := m.OfReference(o.OutcomeIndex, o.Confidence)
+		if !ok {
 			continue
 		}
 		if o.BaselineObservedAt.After(at) {

@@ -67,9 +67,9 @@ func TestSettlingReveals(t *testing.T) {
 			t.Fatalf("the baseline is %s, want fixed", p.BaselineState)
 		}
 		check("baselines fixed", atClose, voided)
-		spoke, err := db.NewSelect().Model((*ReferencePrediction)(nil)).Where("r.agent_id = ?", ConsensusAgent).Count(t.Context())
-		if err != nil || spoke != 0 {
-			t.Errorf("Consensus has %d rows (error %v) with only four revealed predictions, want 0", spoke, err)
+		rows, err := db.NewSelect().Model((*ReferencePrediction)(nil)).Where("r.agent_id = ?", ConsensusAgent).Count(t.Context())
+		if err != nil || rows != 0 {
+			t.Errorf("Consensus has %d rows (error %v) with only four revealed predictions, want 0", rows, err)
 		}
 		_, err = s.Rule(t.Context(), KindPredictionVoided, voided.String(), Ruling{Note: "spam", Actor: "ada"})
 		w.must(err)

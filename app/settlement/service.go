@@ -63,7 +63,7 @@ type cell struct{ Category, Day string }
 // error on one market doesn't stop the others. The next call continues unfinished work.
 func (s *Service) AfterMarkets(ctx context.Context, observed []market.Market) error {
 	return errors.Join(
-		s.meetMarkets(ctx, observed),
+		s.addFifty(ctx, observed),
 		s.FixBaselines(ctx),
 		s.settleObserved(ctx, observed),
 	)

@@ -179,9 +179,9 @@ func TestSweepingEmptyBooksEarnsNothing(t *testing.T) {
 			ms = append(ms, m)
 		}
 		w.tick(s, ms...)
-		var said []uuid.UUID
+		var ids []uuid.UUID
 		for i, m := range ms {
-			said = append(said, w.publish(sweeper, m, i%2, []float64{.01, .99, .8}[i%3]))
+			ids = append(ids, w.publish(sweeper, m, i%2, []float64{.01, .99, .8}[i%3]))
 		}
 		w.clock = w.clock.Add(3 * time.Minute)
 		w.tick(s, ms...)
@@ -190,7 +190,7 @@ func TestSweepingEmptyBooksEarnsNothing(t *testing.T) {
 			closeWith(m, w.clock, float64(i/5), float64(1-i/5))
 		}
 		w.tick(s, ms...)
-		for _, id := range said {
+		for _, id := range ids {
 			if p := w.prediction(id); p.Status != prediction.Resolved || p.Edge == nil || *p.Edge != 0 {
 				t.Errorf("prediction %s is %s with edge %v, want resolved with 0", id, p.Status, p.Edge)
 			}
