@@ -93,16 +93,17 @@ func (r *applyRun) chunk(ctx context.Context, tx bun.Tx, o *Outcome) error {
 		return nil
 	}
 	r.last = next[len(next)-1].ID
+	// Publishers wait for the locks of this transaction, so commit without waiting for the disk. A
+	// crash can undo only the last steps. Their outcome isn't marked applied yet, so the next tick
+	// moves those predictions again.
+	if err := database.CommitLater(ctx, tx); err != nil {
+		return err
+	}
 	rows, err := lockItems(ctx, tx, next)
 	if err != nil {
 		return err
 	}
-	if err := r.move(ctx, tx, o, rows); err != nil {
-		return err
-	}
-	// A crash can undo only the last chunks. Their outcome isn't marked applied yet, so the next
-	// tick moves those predictions again.
-	return database.CommitLater(ctx, tx)
+	return r.move(ctx, tx, o, rows)
 }
 
 func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item) error {
@@ -128,12 +129,16 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item)
 	if err := b.write(ctx, tx); err != nil || len(b.predictions) == 0 {
 		return err
 	}
-	return b.consensusChanged(ctx, tx, r.market)
+	return b.writeMarkets(ctx, tx, r.market)
 }
 
-// references moves the market's reference rows.
+// references moves the market's reference rows. All workers share its lock, so it commits without
+// waiting for the disk, as chunk does.
 func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	r.stage = markApplied
+	if err := database.CommitLater(ctx, tx); err != nil {
+		return err
+	}
 	if err := lockReferences(ctx, tx); err != nil {
 		return err
 	}
@@ -156,10 +161,7 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 			}
 		}
 	}
-	if err := b.write(ctx, tx); err != nil {
-		return err
-	}
-	return database.CommitLater(ctx, tx)
+	return b.write(ctx, tx)
 }
 
 // finish marks the outcome applied, unless a prediction is still open. An open prediction waits for

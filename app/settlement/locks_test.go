@@ -19,11 +19,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// closing creates a market, publishes a prediction of each agent with a number in from..to, fixes
-// the baselines and closes the market. The market is observed but not settled yet.
-func (w *world) closing(id string, from, to int) *market.Market {
+// closing creates a market of an event, publishes a prediction of each agent with a number in
+// from..to, fixes the baselines and closes the market. The market is observed but not settled yet.
+func (w *world) closing(id, event string, from, to int) *market.Market {
 	w.t.Helper()
-	m := w.market(id, "", "politics", start.AddDate(0, 0, 1))
+	m := w.market(id, event, "politics", start.AddDate(0, 0, 1))
 	m.Prices = []float64{.5, .5}
 	w.tick(w.service(0), m)
 	w.clock = w.clock.Add(10 * time.Second)
@@ -106,8 +106,8 @@ func TestMarketsOfOtherAgentsDontWait(t *testing.T) {
 	}
 	w.experience(w.service(0), agents...)
 	before := w.settled()
-	held := w.closing("1", 1, 6)
-	other := w.closing("2", 11, 16)
+	held := w.closing("1", "", 1, 6)
+	other := w.closing("2", "", 11, 16)
 	late := w.publish(w.agent(11), w.market("3", "", "politics", start.AddDate(0, 0, 1)), 0, .4)
 	w.clock = w.clock.Add(time.Hour)
 	release := holdChunk(w, w.service(3), held)
@@ -140,12 +140,41 @@ func TestMarketsOfOtherAgentsDontWait(t *testing.T) {
 	w.rebuilt()
 }
 
+// TestConsensusIsLockedInOneOrder checks that a chunk that reveals a prediction, and makes its agent
+// count, locks the consensus of markets in ascending order, as publishing does.
+func TestConsensusIsLockedInOneOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.Postgres))
+	w.settleEvents(w.service(0), w.agent(1), ConsensusEvents-1)
+	w.publish(w.agent(1), w.market("1", "", "politics", start.AddDate(0, 0, 1)), 0, .4)
+	m := w.closing("2", "", 1, 1)
+	w.exec("UPDATE predictions SET reveal = 'close', unrevealed = TRUE WHERE market_id = '2'")
+	w.exec("UPDATE market_consensus SET predictions = 0 WHERE market_id = '2'")
+	observed := w.observe(m)
+
+	first, goOn := make(chan struct{}), make(chan struct{})
+	publisher := background(func() error {
+		return w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error {
+			err := prediction.AddToMarkets(ctx, tx, map[string]int64{"1": 0})
+			close(first)
+			<-goOn
+			return errors.Join(err, prediction.AddToMarkets(ctx, tx, map[string]int64{"2": 0}))
+		})
+	})
+	<-first
+	worker := background(func() error { return w.service(0).AfterMarkets(context.Background(), observed) })
+	w.waiting(1)
+	close(goOn)
+	w.must(errors.Join(publisher(), worker()))
+	w.rebuilt()
+}
+
 // TestSameAgentsWait checks two workers on one market, and one agent on two markets. The later
 // worker waits and continues from the earlier one's result.
 func TestSameAgentsWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.Postgres))
-	first, second := w.closing("1", 1, 4), w.closing("2", 4, 6)
+	first, second := w.closing("1", "", 1, 4), w.closing("2", "", 4, 6)
 	release := holdChunk(w, w.service(0), first)
 	observed := w.observe(first, second)
 	wait := background(func() error { return w.service(0).AfterMarkets(context.Background(), observed) })
@@ -164,7 +193,7 @@ func TestSameAgentsWait(t *testing.T) {
 func TestRebuildTakesEverything(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.Postgres))
-	m, other := w.closing("1", 1, 4), w.closing("2", 5, 8)
+	m, other := w.closing("1", "", 1, 4), w.closing("2", "", 5, 8)
 	s := w.service(2)
 	release := holdChunk(w, s, m)
 	var report RebuildReport
@@ -338,7 +367,7 @@ func TestRulingDuringSettlement(t *testing.T) {
 				t.Parallel()
 				dbtest.Each(t, func(t *testing.T, db *database.DB) {
 					w := newWorld(t, db)
-					m := w.closing("1", 1, 8)
+					m := w.closing("1", "", 1, 8)
 					s, left := w.service(2), after
 					observed := w.observe(m)
 					s.afterChunk = func() error {
@@ -373,7 +402,7 @@ func TestRulingDuringSettlement(t *testing.T) {
 func TestRulingOnPredictionOfAChunk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.Postgres))
-	m := w.closing("1", 1, 4)
+	m := w.closing("1", "", 1, 4)
 	var ids []uuid.UUID
 	w.must(w.db.NewRaw("SELECT id FROM predictions ORDER BY id").Scan(t.Context(), &ids))
 	void := func(id uuid.UUID) func() error {
@@ -418,7 +447,7 @@ func TestAdminsRuleAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
-		m := w.closing("1", 1, 3)
+		m := w.closing("1", "", 1, 3)
 		var all sync.WaitGroup
 		errs := make([]error, 6)
 		for i := range errs {

@@ -59,15 +59,21 @@ func settledEvents(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uui
 	return events, nil
 }
 
-// consensusChanged marks the consensus of a market for counting again, and that of every market
-// with predictions of agents that began or ceased to count. It must be the last step of its
-// transaction.
-func (b *batch) consensusChanged(ctx context.Context, tx bun.Tx, marketID string) error {
+// writeMarkets marks the consensus of a market for counting again, and that of every market with
+// predictions of agents that began or ceased to count. Then it reveals the decided predictions. It
+// must follow write and be the last step of its transaction, because publishing waits for the rows
+// of market_consensus that it locks.
+func (b *batch) writeMarkets(ctx context.Context, tx bun.Tx, marketID string) error {
 	agents, err := b.countNow(ctx, tx)
 	if err != nil {
 		return err
 	}
-	return prediction.AgentsChanged(ctx, tx, agents, marketID)
+	// AgentsChanged locks the rows in ascending order, as publishing does. A reveal changes the
+	// market's row too, so it would break that order if it came first.
+	if err := prediction.AgentsChanged(ctx, tx, agents, marketID); err != nil {
+		return err
+	}
+	return prediction.RevealResolved(ctx, tx, b.predictions, b.now)
 }
 
 // countNow lists the agents that begin or cease to count in consensus because of what the batch

@@ -45,14 +45,14 @@ func TestConsensusRowIsARecord(t *testing.T) {
 		}
 		observe(.35)
 		check("four agents count, and a newcomer published", "")
-		w.settleFive(s, agents[4])
+		w.settleEvents(s, agents[4], ConsensusEvents)
 		check("the fifth counts, but no baseline was fixed since", "")
 		w.publish(agents[5], m, 0, .01)
 		observe(.45)
 		const row = "consensus 0.6 against 0.45; " // .2 .4 .6 .8 .9
 		check("a newcomer's baseline triggers the row", row)
 		observe(.5)
-		w.settleFive(s, agents[5])
+		w.settleEvents(s, agents[5], ConsensusEvents)
 		observe(.55)
 		check("a sixth agent counts later", row)
 		reopened := w.markets["9000"]
@@ -78,11 +78,11 @@ func TestConsensusRowIsARecord(t *testing.T) {
 	})
 }
 
-// settleFive gives another agent five settled events, on new markets.
-func (w *world) settleFive(s *Service, agent uuid.UUID) {
+// settleEvents gives an agent n settled events, on new markets.
+func (w *world) settleEvents(s *Service, agent uuid.UUID, n int) {
 	w.t.Helper()
 	at := w.clock
-	for range ConsensusEvents {
+	for range n {
 		w.serial++
 		m := w.market(fmt.Sprint(10_000+w.serial), "", "x", at)
 		w.trade(s, m, agent, .5, .6)

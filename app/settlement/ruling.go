@@ -176,7 +176,7 @@ func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error 
 	if err := b.write(ctx, tx); err != nil || p.item.MarketID == "" {
 		return err
 	}
-	return b.consensusChanged(ctx, tx, p.item.MarketID)
+	return b.writeMarkets(ctx, tx, p.item.MarketID)
 }
 
 // maxNote is the maximum length of the reason, in characters.

@@ -11,7 +11,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// write stores the batch. It writes the tallies last, because publishing waits for them.
+// write stores the batch, except what writeMarkets stores. The tallies of its agents are locked
+// from the start of the transaction, so the order of these writes doesn't matter. Meanwhile the
+// agents' publishes wait for a later batch, and those of other agents go on.
 func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 	changed := make([]Cluster, 0, len(b.before))
 	for key, before := range b.before {
@@ -29,22 +31,28 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 	for _, m := range b.tallies {
 		moves = append(moves, *m)
 	}
-	for _, step := range []func() error{
-		func() error { return prediction.Resolve(ctx, tx, b.predictions) },
-		func() error { return b.writeLedger(ctx, tx) },
-		func() error { return b.writeReferences(ctx, tx) },
-		func() error { return settleClusters(ctx, tx, changed) },
-		func() error { return addDays(ctx, tx, b.days) },
-		func() error { return update.Record(ctx, tx, b.updates...) },
-		func() error { return prediction.MoveTallies(ctx, tx, moves) },
-		func() error { return prediction.RevealResolved(ctx, tx, b.predictions, b.now) },
-		func() error { return b.countEvents(ctx, tx) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := prediction.Resolve(ctx, tx, b.predictions); err != nil {
+		return err
 	}
-	return nil
+	if err := b.writeLedger(ctx, tx); err != nil {
+		return err
+	}
+	if err := b.writeReferences(ctx, tx); err != nil {
+		return err
+	}
+	if err := settleClusters(ctx, tx, changed); err != nil {
+		return err
+	}
+	if err := addDays(ctx, tx, b.days); err != nil {
+		return err
+	}
+	if err := b.countEvents(ctx, tx); err != nil {
+		return err
+	}
+	if err := update.Record(ctx, tx, b.updates...); err != nil {
+		return err
+	}
+	return prediction.MoveTallies(ctx, tx, moves)
 }
 
 func (b *batch) writeLedger(ctx context.Context, tx bun.Tx) error {
