@@ -61,7 +61,9 @@ DROP TABLE reference_predictions;
 --bun:split
 DROP TABLE agent_days;
 --bun:split
-DROP TABLE scored_event_counts;
+DROP TABLE scored_event_count;
+--bun:split
+DROP TABLE scored_event_changes;
 --bun:split
 DROP TABLE scored_events;
 --bun:split

@@ -851,12 +851,21 @@ CREATE TABLE scored_events (
 ){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
 
--- scored_event_counts: how many events have such an agent, in slots that concurrent transactions
--- change without waiting for each other. The count is the sum of the slots. Local; owner settlement.
-CREATE TABLE scored_event_counts (
-  slot TEXT PRIMARY KEY,
+-- scored_event_changes: changes of scored_events that are committed but not counted yet. Concurrent
+-- transactions add rows without waiting for each other. Local; owner settlement.
+CREATE TABLE scored_event_changes (
+  id {{.UUID}} PRIMARY KEY,
+  event_key TEXT NOT NULL,
+  agents BIGINT NOT NULL
+);
+--bun:split
+
+-- scored_event_count: one row with the number of events that have such an agent. Local; owner
+-- settlement.
+CREATE TABLE scored_event_count (
+  id INTEGER PRIMARY KEY,
   events BIGINT NOT NULL
-){{if .PG}} WITH (fillfactor = 50){{end}};
+);
 --bun:split
 
 -- agent_days: sums over an agent's predictions by scheduled-close day and category. The row with

@@ -29,7 +29,7 @@ func TestFiguresAndChoices(t *testing.T) {
 		w.days(fresh, "law", "2026-11-01", 1, 1)
 		w.tick()
 		// Settlement keeps the number of events.
-		w.exec("INSERT INTO scored_event_counts (slot, events) VALUES ('a', 3), ('b', -1)")
+		w.exec("INSERT INTO scored_event_count (id, events) VALUES (1, 2)")
 		f, err := w.store.Figures(t.Context(), db.Reader)
 		if want := (leaderboard.Figures{Agents: 3, Events: 2, Ranked: 2, Proven: 1}); err != nil || f != want {
 			t.Errorf("%+v, %v, want %+v", f, err, want)

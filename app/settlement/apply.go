@@ -132,8 +132,8 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item)
 	return b.writeMarkets(ctx, tx, r.market)
 }
 
-// references moves the market's reference rows. All workers share its lock, so it commits without
-// waiting for the disk, as chunk does.
+// references moves the market's reference rows and counts the events that the chunks changed. All
+// workers share its lock, so it commits without waiting for the disk, as chunk does.
 func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	r.stage = markApplied
 	if err := database.CommitLater(ctx, tx); err != nil {
@@ -143,7 +143,7 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 		return err
 	}
 	rows, err := loadReferences(ctx, tx, r.market)
-	if err != nil || len(rows) == 0 {
+	if err != nil {
 		return err
 	}
 	bets := make([]bet, 0, len(rows))
@@ -161,7 +161,10 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 			}
 		}
 	}
-	return b.write(ctx, tx)
+	if err := b.write(ctx, tx); err != nil {
+		return err
+	}
+	return countEvents(ctx, tx)
 }
 
 // finish marks the outcome applied, unless a prediction is still open. An open prediction waits for

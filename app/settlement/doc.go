@@ -19,10 +19,11 @@
 //
 // A chunk is one short transaction. It locks its agents and then reads their predictions. It
 // changes a prediction only from the status that it read, and writes ledger entries under the
-// unique (prediction, seq). The market's reference rows are a separate step. The last step marks
-// the outcome applied, when all predictions are moved. Only that commit waits for the disk, and it
-// makes the earlier ones durable too. If a crash loses earlier commits, the outcome isn't marked
-// applied, and a restart moves those predictions again.
+// unique (prediction, seq). The market's reference rows are a separate step, which also counts the
+// events on which something is settled. The last step marks the outcome applied, when all
+// predictions are moved. Only that commit waits for the disk, and it makes the earlier ones durable
+// too. If a crash loses earlier commits, the outcome isn't marked applied, and a restart moves those
+// predictions again.
 //
 // # Locks
 //
@@ -33,10 +34,17 @@
 //  1. the ledger (advisory): shared, or exclusive for a rebuild
 //  2. the market's outcome: shared while predictions move, so that a ruling can come between two
 //     steps
-//  3. the tallies of its agents in ascending order, or the reference agents (advisory)
+//  3. the tallies of its agents in ascending order
+//  4. the reference agents and the counts of events (advisory): the reference step, and a ruling on
+//     one prediction
+//  5. the rows of market_consensus in ascending order, as the last step
 //
-// Publishing takes only tallies. Workers on markets with different agents don't wait for each
-// other, except for the few milliseconds of a reference step.
+// Publishing takes tallies, leaving out those that are locked, and then rows of market_consensus,
+// both in the same order. Workers on markets with different agents, siblings or not, don't wait for
+// each other, with two exceptions. A reference step takes a few milliseconds. And both may change
+// the same row of market_consensus, if agents of both begin or cease to count and have predictions
+// on one more market, or if one reveals predictions there. Then one waits until the other commits,
+// which is its next step.
 //
 // The ledger (score_entries) is append-only. A reversal repeats the entry it takes back with its
 // amounts negated, so a prediction's score is the sum of its entries. Each entry names the category

@@ -14,7 +14,8 @@ const (
 	// ledgerLock is held shared by each transaction that changes a cluster, a day or a baseline,
 	// and exclusively by a rebuild.
 	ledgerLock = 7_305_842_312
-	// referenceLock stands for the reference agents, which have no tallies to lock.
+	// referenceLock stands for the reference agents, which have no tallies to lock, and for the
+	// counts of events.
 	referenceLock = 7_305_842_313
 )
 
@@ -40,8 +41,8 @@ func (s *Service) inWholeLedger(ctx context.Context, fn func(ctx context.Context
 	})
 }
 
-// lockReferences lets only this transaction move the reference agents. All markets share their
-// days, so the transaction must end soon.
+// lockReferences lets only this transaction move the reference agents and count events. All markets
+// share both, so the transaction must end soon.
 func lockReferences(ctx context.Context, tx bun.Tx) error {
 	return advisoryLock(ctx, tx, "pg_advisory_xact_lock", referenceLock)
 }

@@ -96,48 +96,54 @@ func (w *world) waiting(n int) {
 }
 
 // TestMarketsOfOtherAgentsDontWait checks that while one worker has a chunk open, another can
-// settle a market of other agents completely. Always 50 % and Consensus have rows on both markets.
+// settle a market of other agents completely, also if both markets are of one event. Always 50 %
+// and Consensus have rows on both markets.
 func TestMarketsOfOtherAgentsDontWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, dbtest.Open(t, database.Postgres))
-	var agents []uuid.UUID
-	for n := range 6 {
-		agents = append(agents, w.agent(1+n), w.agent(11+n))
-	}
-	w.experience(w.service(0), agents...)
-	before := w.settled()
-	held := w.closing("1", "", 1, 6)
-	other := w.closing("2", "", 11, 16)
-	late := w.publish(w.agent(11), w.market("3", "", "politics", start.AddDate(0, 0, 1)), 0, .4)
-	w.clock = w.clock.Add(time.Hour)
-	release := holdChunk(w, w.service(3), held)
+	for name, event := range map[string]string{"two events": "", "siblings": "e"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, dbtest.Open(t, database.Postgres))
+			var agents []uuid.UUID
+			for n := range 6 {
+				agents = append(agents, w.agent(1+n), w.agent(11+n))
+			}
+			w.experience(w.service(0), agents...)
+			before := w.settled()
+			held := w.closing("1", event, 1, 6)
+			other := w.closing("2", event, 11, 16)
+			late := w.publish(w.agent(11), w.market("3", "", "politics", start.AddDate(0, 0, 1)), 0, .4)
+			w.clock = w.clock.Add(time.Hour)
+			release := holdChunk(w, w.service(3), held)
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	s := w.service(2)
-	w.must(s.FixBaselines(ctx))
-	if changed, err := s.decide(ctx, other, other.Verdict(), nil); err != nil || !changed {
-		t.Fatal("not decided:", err)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			s := w.service(2)
+			w.must(s.FixBaselines(ctx))
+			if changed, err := s.decide(ctx, other, other.Verdict(), nil); err != nil || !changed {
+				t.Fatal("not decided:", err)
+			}
+			w.must(s.apply(ctx, other.ID))
+			var moved int
+			w.must(w.db.NewRaw("SELECT count(*) FROM prediction_records WHERE market_id = '2' AND status = 'resolved'").Scan(ctx, &moved))
+			if moved != 6 {
+				t.Errorf("settled %d predictions beside an open chunk, want 6", moved)
+			}
+			w.must(w.db.NewRaw("SELECT count(*) FROM reference_predictions WHERE market_id = '2' AND status = 'resolved'").Scan(ctx, &moved))
+			if moved != 2 {
+				t.Errorf("settled %d reference rows beside an open chunk, want 2", moved)
+			}
+			if p := w.prediction(late); p.BaselineState != prediction.Missed {
+				t.Errorf("the baseline is %s, want missed", p.BaselineState)
+			}
+			w.must(release())
+			w.must(w.service(0).AfterMarkets(context.Background(), nil))
+			if n := w.settled() - before; n != 12 {
+				t.Errorf("settled %d predictions, want 12", n)
+			}
+			w.rebuilt()
+		})
 	}
-	w.must(s.apply(ctx, other.ID))
-	var moved int
-	w.must(w.db.NewRaw("SELECT count(*) FROM prediction_records WHERE market_id = '2' AND status = 'resolved'").Scan(ctx, &moved))
-	if moved != 6 {
-		t.Errorf("settled %d predictions beside an open chunk, want 6", moved)
-	}
-	w.must(w.db.NewRaw("SELECT count(*) FROM reference_predictions WHERE market_id = '2' AND status = 'resolved'").Scan(ctx, &moved))
-	if moved != 2 {
-		t.Errorf("settled %d reference rows beside an open chunk, want 2", moved)
-	}
-	if p := w.prediction(late); p.BaselineState != prediction.Missed {
-		t.Errorf("the baseline is %s, want missed", p.BaselineState)
-	}
-	w.must(release())
-	w.must(w.service(0).AfterMarkets(ctx, nil))
-	if n := w.settled() - before; n != 12 {
-		t.Errorf("settled %d predictions, want 12", n)
-	}
-	w.rebuilt()
 }
 
 // TestConsensusIsLockedInOneOrder checks that a chunk that reveals a prediction, and makes its agent

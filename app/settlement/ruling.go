@@ -176,6 +176,12 @@ func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error 
 	if err := b.write(ctx, tx); err != nil || p.item.MarketID == "" {
 		return err
 	}
+	if err := lockReferences(ctx, tx); err != nil {
+		return err
+	}
+	if err := countEvents(ctx, tx); err != nil {
+		return err
+	}
 	return b.writeMarkets(ctx, tx, p.item.MarketID)
 }
 

@@ -1,11 +1,11 @@
 package settlement
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -20,54 +20,41 @@ type scoredEvent struct {
 	Agents   int64  `bun:",type:bigint"`
 }
 
-// eventSlot holds a part of the number of events that have such an agent. The sum of all slots is
-// that number. Settlements that run at the same time change different slots, so that they don't
-// wait for each other.
-type eventSlot struct {
-	bun.BaseModel `bun:"table:scored_event_counts,alias:n"`
-
-	Slot   string `bun:",pk,type:text"`
-	Events int64  `bun:",type:bigint"`
+// eventChange is a change of a scoredEvent that isn't counted yet. Each transaction adds rows and
+// changes none, so that workers on sibling markets don't wait for each other. countEvents counts
+// them.
+type eventChange struct {
+	ID       uuid.UUID `bun:",type:uuid"`
+	EventKey string    `bun:",type:text"`
+	Agents   int64     `bun:",type:bigint"`
 }
 
-// CountEvents returns the number of events with a scored prediction. It reads one row for each slot.
-// There are at most as many slots as settlements that ever ran at the same time.
+// CountEvents returns the number of events with a scored prediction. It reads one row, which a
+// settlement changes in its reference step.
 func CountEvents(ctx context.Context, db bun.IDB) (n int64, err error) {
-	err = db.NewSelect().Model((*eventSlot)(nil)).ColumnExpr("CAST(COALESCE(SUM(n.events), 0) AS BIGINT)").Scan(ctx, &n)
+	err = db.NewRaw("SELECT COALESCE((SELECT events FROM scored_event_count WHERE id = 1), 0)").Scan(ctx, &n)
 	if err != nil {
 		return 0, fmt.Errorf("count events: %w", err)
 	}
 	return n, nil
 }
 
-// moveSlot changes a slot that no other transaction has locked, or adds one.
-const moveSlot = `WITH free AS (SELECT slot FROM scored_event_counts LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
-moved AS (UPDATE scored_event_counts AS n SET events = n.events + ?0 FROM free WHERE n.slot = free.slot RETURNING n.slot)
-INSERT INTO scored_event_counts (slot, events) SELECT gen_random_uuid()::text, ?0 WHERE NOT EXISTS (SELECT 1 FROM moved)`
-
-// moveAlone is moveSlot for SQLite, which has one writer and needs one slot.
-const moveAlone = `INSERT INTO scored_event_counts (slot, events) VALUES ('', ?0)
-ON CONFLICT (slot) DO UPDATE SET events = scored_event_counts.events + EXCLUDED.events`
-
-// addEvents adds to the number of events. It doesn't wait for another transaction.
+// addEvents adds to the number of events.
 func addEvents(ctx context.Context, tx bun.Tx, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	query := moveAlone
-	if database.IsPostgres(tx) {
-		query = moveSlot
-	}
-	if _, err := tx.ExecContext(ctx, query, n); err != nil {
+	_, err := tx.ExecContext(ctx, "INSERT INTO scored_event_count AS n (id, events) VALUES (1, ?)"+
+		" ON CONFLICT (id) DO UPDATE SET events = n.events + EXCLUDED.events", n)
+	if err != nil {
 		return fmt.Errorf("count events: %w", err)
 	}
 	return nil
 }
 
-// countEvents updates the counts of the events on which the batch gives an agent its first settled
-// prediction or takes back its last. It changes rows in the order of their keys, as every settlement
-// does.
-func (b *batch) countEvents(ctx context.Context, tx bun.Tx) error {
+// writeEvents stores on which events the batch gives agents their first settled prediction or takes
+// back their last. countEvents counts these changes later.
+func (b *batch) writeEvents(ctx context.Context, tx bun.Tx) error {
 	moved := map[string]int64{}
 	for key, before := range b.before {
 		if isReference(key.agent) {
@@ -80,13 +67,39 @@ func (b *batch) countEvents(ctx context.Context, tx bun.Tx) error {
 			moved[key.event]--
 		}
 	}
+	rows := make([]eventChange, 0, len(moved))
+	for event, n := range moved {
+		if n != 0 {
+			rows = append(rows, eventChange{database.NewID(b.now), event, n})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := database.ExecRows(ctx, tx, "INSERT INTO scored_event_changes (id, event_key, agents) SELECT id, event_key, agents FROM v", rows)
+	if err != nil {
+		return fmt.Errorf("write changes of events: %w", err)
+	}
+	return nil
+}
+
+// countEvents adds all committed changes to the counts of agents and events. tx must hold
+// lockReferences, so only one transaction counts at a time.
+func countEvents(ctx context.Context, tx bun.Tx) error {
+	var changes []scoredEvent
+	if err := tx.NewRaw("DELETE FROM scored_event_changes RETURNING event_key, agents").Scan(ctx, &changes); err != nil {
+		return fmt.Errorf("read changes of events: %w", err)
+	}
+	moved := map[string]int64{}
+	for _, c := range changes {
+		moved[c.EventKey] += c.Agents
+	}
 	rows := make([]scoredEvent, 0, len(moved))
 	for event, n := range moved {
 		if n != 0 {
 			rows = append(rows, scoredEvent{EventKey: event, Agents: n})
 		}
 	}
-	slices.SortFunc(rows, func(a, b scoredEvent) int { return cmp.Compare(a.EventKey, b.EventKey) })
 	events, err := addScored(ctx, tx, rows)
 	if err != nil {
 		return err
@@ -100,7 +113,7 @@ func addScored(ctx context.Context, tx bun.Tx, rows []scoredEvent) (events int64
 	if len(rows) == 0 {
 		return 0, nil
 	}
-	_, err = database.ExecRows(ctx, tx, "INSERT INTO scored_events AS e (event_key, agents) SELECT v.event_key, v.agents FROM v WHERE TRUE ORDER BY 1"+
+	_, err = database.ExecRows(ctx, tx, "INSERT INTO scored_events AS e (event_key, agents) SELECT v.event_key, v.agents FROM v WHERE TRUE"+
 		" ON CONFLICT (event_key) DO UPDATE SET agents = e.agents + EXCLUDED.agents", rows)
 	if err != nil {
 		return 0, fmt.Errorf("count agents on events: %w", err)
@@ -128,6 +141,9 @@ func addScored(ctx context.Context, tx bun.Tx, rows []scoredEvent) (events int64
 // with the stored ones. With replace, it writes the counts if any differs.
 func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *RebuildReport) error {
 	err := s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if err := countEvents(ctx, tx); err != nil {
+			return err
+		}
 		var have, want []scoredEvent
 		if err := tx.NewSelect().Model(&have).Scan(ctx); err != nil {
 			return err

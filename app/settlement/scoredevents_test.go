@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -34,8 +35,7 @@ func TestCountEvents(t *testing.T) {
 		first.Prices, sibling.Prices, other.Prices = []float64{.5, .5}, []float64{.5, .5}, []float64{.5, .5}
 		w.tick(s, first, sibling, other)
 		w.clock = w.clock.Add(time.Second)
-		w.publish(a, first, 0, .7)
-		w.publish(b, first, 0, .6)
+		onFirst := []uuid.UUID{w.publish(a, first, 0, .7), w.publish(b, first, 0, .6)}
 		w.publish(b, sibling, 0, .6)
 		w.clock = w.clock.Add(2 * time.Minute)
 		w.tick(s, first, sibling, other)
@@ -64,13 +64,19 @@ func TestCountEvents(t *testing.T) {
 		count("settled again", 1)
 
 		w.exec("UPDATE scored_events SET agents = agents + 5")
-		w.exec("UPDATE scored_event_counts SET events = events + 5")
+		w.exec("UPDATE scored_event_count SET events = events + 5")
 		w.exec("INSERT INTO scored_events (event_key, agents) VALUES ('e:wrong', 3)")
 		report, err := s.Rebuild(t.Context(), true)
 		if err != nil || len(report.Differences) != 3 {
 			t.Errorf("a rebuild finds %v, %v; want the event, the wrong one, and their count", report.Differences, err)
 		}
 		count("rebuilt", 1)
+
+		for i, id := range onFirst {
+			_, err := s.Rule(t.Context(), KindPredictionVoided, id.String(), Ruling{Note: "spam", Actor: "ada"})
+			w.must(err)
+			count(fmt.Sprint(i+1, " of two predictions are void"), int64(1-i))
+		}
 	})
 }
 
@@ -101,7 +107,7 @@ func TestCountEventsRows(t *testing.T) {
 						t.Errorf("%d events, %v; want %d", n, err, size)
 					}
 				}) {
-					if n := e.Tables["scored_event_counts"]; n > 1 || !strings.Contains(e.Query, `FROM "scored_event_counts"`) {
+					if n := e.Tables["scored_event_count"]; n > 1 || !strings.Contains(e.Query, "FROM scored_event_count") {
 						t.Errorf("%d rows of %d events: %s", n, size, e.Query)
 					}
 				}

@@ -46,7 +46,7 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 	if err := addDays(ctx, tx, b.days); err != nil {
 		return err
 	}
-	if err := b.countEvents(ctx, tx); err != nil {
+	if err := b.writeEvents(ctx, tx); err != nil {
 		return err
 	}
 	if err := update.Record(ctx, tx, b.updates...); err != nil {
