@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -258,7 +258,8 @@ func TestPublishingDuringRebuild(t *testing.T) {
 	}
 }
 
-// insert publishes a prediction in one transaction, as publish does. It may run concurrently.
+// insert stores a prediction in one transaction. It waits if another transaction holds the agent's
+// tally, and doesn't check whether the market is open. It may run concurrently.
 func (w *world) insert(agent uuid.UUID, m *market.Market) error {
 	return w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error { return w.add(ctx, tx, agent, m) })
 }
@@ -272,50 +273,65 @@ func (w *world) add(ctx context.Context, tx bun.Tx, agent uuid.UUID, m *market.M
 	})
 }
 
-// insertBatch publishes a prediction for each given agent whose tally isn't locked by another
-// transaction. It locks these tallies first.
-func (w *world) insertBatch(agents []uuid.UUID, m *market.Market) error {
-	return w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error {
-		if database.IsPostgres(tx) {
-			err := tx.NewRaw("SELECT agent_id FROM agent_tallies WHERE agent_id IN (?) ORDER BY agent_id FOR NO KEY UPDATE SKIP LOCKED", bun.List(agents)).
-				Scan(ctx, &agents)
-			if err != nil {
-				return err
-			}
+// publishOn publishes a prediction of an agent on each market, in one request.
+func publishOn(p *prediction.Publisher, id uuid.UUID, ms ...*market.Market) error {
+	confidence := .7
+	items := make([]prediction.BatchItem, len(ms))
+	for i, m := range ms {
+		items[i].Draft = prediction.Draft{
+			Thesis: "t", Confidence: &confidence, Category: "general", MarketID: m.ID, Outcome: m.Outcomes[0], Reveal: prediction.RevealNow,
 		}
-		for _, agent := range agents {
-			if err := w.add(ctx, tx, agent, m); err != nil {
-				return err
+	}
+	_, err := p.PublishAll(context.Background(), prediction.BatchSubmission{
+		Agent: agent.Agent{ID: id}, Items: items,
+		Render: func(list []prediction.ItemOutcome) (_ []byte, err error) {
+			for _, o := range list {
+				err = errors.Join(err, o.Err)
 			}
-		}
-		return nil
+			return nil, err
+		},
 	})
+	return err
 }
 
 // TestWorkersAndPublishersTogether runs eight workers that fix baselines and settle the markets of
-// the same agents, each in a different order, while the agents publish. There must be no deadlock,
-// every prediction must be decided once and in order, and a rebuild must find no difference.
+// the same agents, each in a different order, while the agents publish on two nodes. Four of them
+// begin to count in consensus, so workers and publishers change the consensus of the same markets.
+// Some predictions are stored when their market has settled, as if their transaction had begun
+// before. There must be no deadlock, every prediction must be decided once and in order, and a
+// rebuild must find no difference.
 func TestWorkersAndPublishersTogether(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
-		ms := populate(w, w.service(0), 5)
-		pending := w.market("900", "e0", "sports", start.AddDate(0, 0, 1))
-		pending.Prices = []float64{.4, .6}
-		w.tick(w.service(0), pending)
 		var agents []uuid.UUID
-		for n := range 7 {
+		for n := range 11 {
 			agents = append(agents, w.agent(n+1))
 		}
-		for i := range 70 {
+		newcomers := agents[7:]
+		w.clock = start.Add(-4 * time.Hour)
+		for _, id := range newcomers {
+			w.settleEvents(w.service(0), id, ConsensusEvents-1)
+		}
+		ms := populate(w, w.service(0), 5)
+		for _, id := range newcomers {
+			w.trade(w.service(0), ms[5], id, .5, .3)
+		}
+		w.clock = w.clock.Truncate(time.Minute).Add(time.Minute)
+		open := []*market.Market{
+			w.market("900", "e0", "sports", start.AddDate(0, 0, 1)), w.market("901", "", "politics", start.AddDate(0, 0, 1)),
+		}
+		open[0].Prices, open[1].Prices = []float64{.4, .6}, []float64{.7, .3}
+		w.tick(w.service(0), open...)
+		for i := range 77 {
 			w.clock = w.clock.Add(100 * time.Millisecond)
-			w.publish(agents[i%7], pending, i%2, float64(i)/100)
+			w.publish(agents[i%11], open[i%2], i/2%2, float64(i)/100)
 		}
 		w.clock = w.clock.Truncate(time.Minute).Add(time.Minute)
 		for i := range ms {
 			settleAs(w, ms, i)
 		}
-		observed := w.observe(append(ms, pending)...)
+		observed := w.observe(append(ms, open...)...)
 
 		var all sync.WaitGroup
 		report := func(err error) {
@@ -324,30 +340,52 @@ func TestWorkersAndPublishersTogether(t *testing.T) {
 			}
 		}
 		for n := range 8 {
-			s := w.service(3 + n)
-			order := rand.Perm(len(observed))[:8]
+			s, order := w.service(3+n), w.perm(len(observed))[:8]
 			all.Go(func() {
 				for _, i := range order {
 					report(s.AfterMarkets(context.Background(), observed[i:i+1]))
 				}
 			})
 		}
-		for n := range 2 {
+		nodes := make([]*prediction.Publisher, 2)
+		for n := range nodes {
+			p := prediction.NewPublisher(db, func() time.Time { return w.clock }, time.Hour, "https://pulse.example")
+			nodes[n] = p
+			for k := range 3 {
+				all.Go(func() {
+					for i := range 12 {
+						report(publishOn(p, agents[(3*n+5*k+i)%11], open[i%2], open[(i+k)%2]))
+					}
+				})
+			}
 			all.Go(func() {
 				for i := range 12 {
-					report(w.insert(agents[(n+i)%7], ms[i%len(ms)]))
-					report(w.insertBatch([]uuid.UUID{agents[i%7], agents[(i+3)%7]}, pending))
+					report(w.insert(agents[(n+i)%11], ms[i%len(ms)]))
 				}
 			})
 		}
 		all.Wait()
+		for _, p := range nodes {
+			report(p.Stop(t.Context()))
+		}
 
 		w.clock = w.clock.Add(20 * time.Minute)
-		w.must(w.service(0).AfterMarkets(context.Background(), w.observe(append(ms, pending)...)))
+		w.must(w.service(0).AfterMarkets(context.Background(), w.observe(append(ms, open...)...)))
 		checkNaively(w)
 		w.rebuilt()
-		var wrong int
-		w.must(db.NewRaw(`SELECT count(*) FROM prediction_records WHERE (market_id = '900') <> (status = 'open') AND market_id IS NOT NULL
+		counts, err := CountInConsensus(t.Context(), db, newcomers)
+		w.must(err)
+		for _, id := range newcomers {
+			if !counts[id] {
+				t.Errorf("agent %s doesn't count in consensus yet", id)
+			}
+		}
+		var published, wrong int
+		w.must(db.NewRaw("SELECT count(*) FROM predictions WHERE market_id IN ('900', '901')").Scan(t.Context(), &published))
+		if published != 77+2*3*12*2 {
+			t.Errorf("%d predictions on the open markets, want %d", published, 77+2*3*12*2)
+		}
+		w.must(db.NewRaw(`SELECT count(*) FROM prediction_records WHERE (market_id IN ('900', '901')) <> (status = 'open') AND market_id IS NOT NULL
 			OR baseline_state = 'pending'`).Scan(t.Context(), &wrong))
 		if wrong > 0 {
 			t.Errorf("%d predictions have the wrong status", wrong)

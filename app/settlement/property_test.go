@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +30,7 @@ var finishes = map[string]func(w *world, ms []*market.Market){
 	},
 	"shuffled, in small chunks": func(w *world, ms []*market.Market) {
 		s := w.service(3)
-		for _, i := range rand.Perm(len(ms)) {
+		for _, i := range w.perm(len(ms)) {
 			settleAs(w, ms, i)
 			w.tick(s, ms[i])
 			w.tick(s, ms[i]) // again, without effect
@@ -45,7 +44,7 @@ var finishes = map[string]func(w *world, ms []*market.Market){
 		var both sync.WaitGroup
 		for range 2 {
 			s := w.service(2)
-			order := rand.Perm(len(observed))
+			order := w.perm(len(observed))
 			both.Go(func() {
 				for _, i := range order {
 					if err := s.AfterMarkets(context.Background(), observed[i:i+1]); err != nil {

@@ -42,6 +42,14 @@ func (w *world) service(chunk int) *Service {
 	return s
 }
 
+// perm returns the numbers from 0 to n − 1 in a random order, and logs the seed of the order.
+func (w *world) perm(n int) []int {
+	w.t.Helper()
+	seed := rand.Uint64()
+	w.t.Logf("order of seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0)).Perm(n)
+}
+
 func (w *world) must(err error) {
 	w.t.Helper()
 	if err != nil {
