@@ -82,7 +82,7 @@ func benchPages(b *testing.B, db *database.DB, c *clock) {
 	spans := map[string][]time.Duration{}
 	read := func(kind string, f leaderboard.Filter) *leaderboard.Page {
 		begin := time.Now()
-		p, err := store.Page(b.Context(), db.Reader, f)
+		p, err := store.Read(b.Context(), db.Reader, f)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -162,7 +162,7 @@ func (w *world) tick() bool {
 func (w *world) page(f leaderboard.Filter) *leaderboard.Page {
 	w.t.Helper()
 	f.Limit = cmp.Or(f.Limit, 100)
-	p, err := w.store.Page(w.t.Context(), w.db.Reader, f)
+	p, err := w.store.Read(w.t.Context(), w.db.Reader, f)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -34,61 +34,48 @@ func (h *hold) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 // TestForgetDuringRead checks that a call after Forget doesn't share a read that began before it.
 func TestForgetDuringRead(t *testing.T) {
 	t.Parallel()
-	for name, read := range map[string]func(w *world, db bun.IDB) (string, error){
-		"page": func(w *world, db bun.IDB) (string, error) {
-			p, err := w.store.Page(w.t.Context(), db, leaderboard.Filter{Limit: 5})
-			if err != nil || len(p.Entries) == 0 {
-				return "", err
-			}
-			return p.Entries[0].Name, nil
-		},
-		"models": func(w *world, db bun.IDB) (string, error) {
-			models, err := w.store.Models(w.t.Context(), db, leaderboard.All)
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		w.days(w.agent(agent{handle: "old", model: "m", days: 14}), "sport", "2026-11-01", 40, 3)
+		w.tick()
+		best := func(db bun.IDB) (string, error) {
+			models, err := w.store.Models(t.Context(), db, leaderboard.All)
 			if err != nil || len(models) == 0 {
 				return "", err
 			}
 			return models[0].Best, nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, db *database.DB) {
-				w := newWorld(t, db)
-				w.days(w.agent(agent{handle: "old", model: "m", days: 14}), "sport", "2026-11-01", 40, 3)
-				w.tick()
-				h := &hold{reached: make(chan struct{}), goOn: make(chan struct{})}
-				slow := make(chan error, 1)
-				go func() {
-					_, err := read(w, db.Reader.WithQueryHook(h))
-					slow <- err
-				}()
-				<-h.reached
-				w.exec("UPDATE agents SET name = 'new', handle = 'new' WHERE handle = 'old'")
-				w.store.Forget()
-				got := make(chan string, 1)
-				go func() {
-					name, err := read(w, db.Reader)
-					if err != nil {
-						name = err.Error()
-					}
-					got <- name
-				}()
-				select {
-				case name := <-got:
-					if name != "new" {
-						t.Errorf("got %q after Forget", name)
-					}
-				case <-time.After(5 * time.Second):
-					t.Error("a call after Forget waits for a read that began before")
-				}
-				close(h.goOn)
-				if err := <-slow; err != nil {
-					t.Error(err)
-				}
-				if name, err := read(w, db.Reader); err != nil || name != "new" {
-					t.Errorf("after both reads: got %q, %v", name, err)
-				}
-			})
-		})
-	}
+		}
+		h := &hold{reached: make(chan struct{}), goOn: make(chan struct{})}
+		slow := make(chan error, 1)
+		go func() {
+			_, err := best(db.Reader.WithQueryHook(h))
+			slow <- err
+		}()
+		<-h.reached
+		w.exec("UPDATE agents SET name = 'new', handle = 'new' WHERE handle = 'old'")
+		w.store.Forget()
+		got := make(chan string, 1)
+		go func() {
+			name, err := best(db.Reader)
+			if err != nil {
+				name = err.Error()
+			}
+			got <- name
+		}()
+		select {
+		case name := <-got:
+			if name != "new" {
+				t.Errorf("got %q after Forget", name)
+			}
+		case <-time.After(5 * time.Second):
+			t.Error("a call after Forget waits for a read that began before")
+		}
+		close(h.goOn)
+		if err := <-slow; err != nil {
+			t.Error(err)
+		}
+		if name, err := best(db.Reader); err != nil || name != "new" {
+			t.Errorf("after both reads: got %q, %v", name, err)
+		}
+	})
 }

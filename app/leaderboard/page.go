@@ -97,27 +97,6 @@ func (f *Filter) fill() (after []byte, err error) {
 // whether a page follows.
 func (f *Filter) planned() int { return (f.Limit+planStep-1)/planStep*planStep + 1 }
 
-// Page is like Read, but takes the first pages of boards, and the Board of every page, from memory.
-// These are at most a second old.
-func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
-	after, err := f.fill()
-	if err != nil {
-		return nil, err
-	}
-	first, err := s.top(ctx, db, boardKey{f.Window, f.Category})
-	if err != nil {
-		return nil, err
-	}
-	if after == nil && f.Model == "" {
-		return cut(f, first.board, first.entries), nil
-	}
-	entries, err := readEntries(ctx, db, f, after, f.planned())
-	if err != nil {
-		return nil, err
-	}
-	return cut(f, first.board, entries), nil
-}
-
 // cut returns a page of the first f.Limit entries. It doesn't modify entries.
 func cut(f Filter, board *Board, entries []Entry) *Page {
 	p := &Page{Board: board, Entries: entries}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -115,7 +114,7 @@ func TestBadCursor(t *testing.T) {
 			"another window": {Cursor: good, Window: leaderboard.Days30}, "another category": {Cursor: good, Category: "sport"},
 			"another list": {Cursor: cursor.Encode("all", "", "x")},
 		} {
-			_, err := w.store.Page(t.Context(), db.Reader, f)
+			_, err := w.store.Read(t.Context(), db.Reader, f)
 			if err == nil || problem.As(err).Code != "invalid_parameter" {
 				t.Errorf("%s: %v, want invalid_parameter", name, err)
 			}
@@ -145,33 +144,6 @@ func TestPagesOfAnySizeShareTheirPlans(t *testing.T) {
 	}
 }
 
-// TestFirstPageFreshness checks that the first page is at most a second old, and that a new name
-// shows after ten seconds.
-func TestFirstPageFreshness(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, dbtest.Open(t, database.SQLite))
-	a := w.agent(agent{handle: "a", days: 14})
-	w.days(a, "sport", "2026-11-01", 30, 1)
-	w.tick()
-	w.wantBoard(everything, "1 a", "- market")
-	w.days(w.agent(agent{handle: "b", days: 14}), "sport", "2026-11-01", 30, 2)
-	if err := w.builder.Rebuild(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.wantBoard(everything, "1 a", "- market")
-	w.clock.move(time.Second)
-	w.wantBoard(everything, "1 b", "2 a", "- market")
-	w.exec("UPDATE agents SET name = 'renamed' WHERE id = ?", a)
-	w.clock.move(9 * time.Second)
-	if got := w.entry(everything, "a").Name; got != "A" {
-		t.Errorf("name %q after 9 s, want the old name", got)
-	}
-	w.clock.move(time.Second)
-	if got := w.entry(everything, "a").Name; got != "renamed" {
-		t.Errorf("name %q after 10 s, want the new name", got)
-	}
-}
-
 // TestReadersSeeWholeBoards checks that a reader sees a complete board, with the ranks 1..n in
 // order, while boards are built.
 func TestReadersSeeWholeBoards(t *testing.T) {
@@ -193,7 +165,7 @@ func TestReadersSeeWholeBoards(t *testing.T) {
 					default:
 					}
 					fresh := leaderboard.NewStore(thresholds, w.clock.now)
-					p, err := fresh.Page(t.Context(), db.Reader, leaderboard.Filter{Limit: 100})
+					p, err := fresh.Read(t.Context(), db.Reader, leaderboard.Filter{Limit: 100})
 					if err != nil {
 						t.Error(err)
 						return

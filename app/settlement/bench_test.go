@@ -61,7 +61,7 @@ func readBoards(b *testing.B, db *database.DB, done chan struct{}, count int) (t
 	store := leaderboard.NewStore(leaderboard.Thresholds{}, time.Now)
 	read := func(cursor string) (next string, span time.Duration) {
 		begin := time.Now()
-		page, err := store.Page(context.Background(), db.Reader, leaderboard.Filter{Limit: 24, Cursor: cursor})
+		page, err := store.Read(context.Background(), db.Reader, leaderboard.Filter{Limit: 24, Cursor: cursor})
 		if err != nil || len(page.Entries) == 0 {
 			b.Errorf("no page after %q: %v", cursor, err)
 			return "", 0

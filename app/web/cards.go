@@ -230,7 +230,7 @@ func interval(r pages.BoardRow) card.Interval {
 }
 
 func (s *Site) leaderboardCard(c *fiber.Ctx) error {
-	page, err := s.Leaderboard.Page(
+	page, err := s.Leaderboard.Read(
 		c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: homeBoard},
 	)
 	if err != nil {

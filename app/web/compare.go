@@ -118,7 +118,7 @@ func ofOneModel(board []components.Agent) (a, b components.Agent, ok bool) {
 
 // onTheBoard returns the agents to choose from.
 func (s *Site) onTheBoard(c *fiber.Ctx) ([]components.Agent, error) {
-	page, err := s.Leaderboard.Page(
+	page, err := s.Leaderboard.Read(
 		c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: boardSize},
 	)
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *Site) home(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	board, err := s.Leaderboard.Page(ctx, db, leaderboard.Filter{Window: leaderboard.All, Limit: homeRecords})
+	board, err := s.Leaderboard.Read(ctx, db, leaderboard.Filter{Window: leaderboard.All, Limit: homeRecords})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (s *Site) leaderboard(c *fiber.Ctx, a address) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.Leaderboard.Page(c.UserContext(), s.DB.Reader, leaderboard.Filter{
+	page, err := s.Leaderboard.Read(c.UserContext(), s.DB.Reader, leaderboard.Filter{
 		Window: window, Category: strings.ToLower(a.get("category")), Model: a.get("model"), Cursor: a.get("cursor"), Limit: boardSize,
 	})
 	if err != nil {

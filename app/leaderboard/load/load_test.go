@@ -37,7 +37,7 @@ func TestRun(t *testing.T) {
 	if err := leaderboard.NewBuilder(db, rules, now).Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p, err := leaderboard.NewStore(rules, now).Page(t.Context(), db, leaderboard.Filter{Limit: 100})
+	p, err := leaderboard.NewStore(rules, now).Read(t.Context(), db, leaderboard.Filter{Limit: 100})
 	if err != nil || p.Board.Ranked != 30 {
 		t.Fatalf("got board %+v, %v; want 30 ranked", p.Board, err)
 	}
