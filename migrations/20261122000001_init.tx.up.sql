@@ -964,6 +964,7 @@ CREATE TABLE boards (
   prior_day TEXT NOT NULL DEFAULT '',
   rank_grid {{.BYTES}},
   ranked BIGINT NOT NULL,
+  proven BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (span, category)
 );
 --bun:split

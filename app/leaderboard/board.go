@@ -71,6 +71,7 @@ type Board struct {
 	Kappa, Sigma2, Mu, Tau float64
 	PriorDay               string // "2026-11-21", the day of that prior
 	Ranked                 int64  // how many agents have a rank
+	Proven                 int64  // how many of these are proven
 	// Grid is the encoded score.RankGrid of the ranked agents. Only builds read it.
 	Grid []byte `bun:"rank_grid,type:bytea"`
 }

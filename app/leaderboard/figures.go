@@ -7,7 +7,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/prediction"
-	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
@@ -28,33 +27,11 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 	if f.Events, err = settlement.CountEvents(ctx, db); err != nil {
 		return f, err
 	}
-	ranked := mainBoard(db).Where("rank IS NOT NULL")
-	for _, count := range []struct {
-		to *int64
-		q  *bun.SelectQuery
-	}{
-		{&f.Ranked, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories)},
-		{&f.Proven, provenOn(db, All, AllCategories)},
-	} {
-		if err := count.q.Scan(ctx, count.to); err != nil {
-			return f, fmt.Errorf("count agents and events: %w", err)
-		}
+	board, err := readBoard(ctx, db, All, AllCategories)
+	if board != nil {
+		f.Ranked, f.Proven = board.Ranked, board.Proven
 	}
-	return f, nil
-}
-
-// CountProven counts the proven agents among the ranked of a board. It reads the whole board.
-func (s *Store) CountProven(ctx context.Context, db bun.IDB, w Window, category string) (n int64, err error) {
-	if err := provenOn(db, w, category).Scan(ctx, &n); err != nil {
-		return 0, fmt.Errorf("count proven agents: %w", err)
-	}
-	return n, nil
-}
-
-func provenOn(db bun.IDB, w Window, category string) *bun.SelectQuery {
-	return db.NewSelect().Table("board_rows").ColumnExpr("COUNT(*)").
-		Where("span = ?", w).Where("category = ?", category).
-		Where("rank IS NOT NULL").Where("odds >= ?", score.ProvenOdds)
+	return f, err
 }
 
 // mainBoard selects the rows of the boards over all time, of every category, without the reference

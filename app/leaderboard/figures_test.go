@@ -34,6 +34,20 @@ func TestFiguresAndChoices(t *testing.T) {
 		if want := (leaderboard.Figures{Agents: 3, Events: 2, Ranked: 2, Proven: 1}); err != nil || f != want {
 			t.Errorf("%+v, %v, want %+v", f, err, want)
 		}
+		proven := func(when string, want map[string]int64) {
+			t.Helper()
+			for category, n := range want {
+				if b := w.page(leaderboard.Filter{Category: category}).Board; b.Proven != n {
+					t.Errorf("%s: %d proven on board %q, want %d", when, b.Proven, category, n)
+				}
+			}
+		}
+		proven("built", map[string]int64{"": 1, "sport": 1, "art": 0})
+		w.spreadDays(fair, "sport", 300, 9)
+		w.settle(fair, "sport")
+		w.clock.move(time.Minute)
+		w.tick()
+		proven("one agent settled", map[string]int64{"": 2, "sport": 2, "art": 0})
 		c, err := w.store.Choices(t.Context(), db.Reader, 2)
 		if err != nil || !slices.Equal(c.Categories, []string{"art", "sport"}) || !slices.Equal(c.Models, []string{"m", "n"}) {
 			t.Errorf("%+v, %v", c, err)

@@ -68,7 +68,7 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	}
 	d := difference(before, rows)
 	next := &Board{
-		Window: p.window, Category: p.category, AsOf: p.at, Ranked: int64(len(ranked)), Grid: grid,
+		Window: p.window, Category: p.category, AsOf: p.at, Ranked: int64(len(ranked)), Proven: countProven(ranked), Grid: grid,
 		Kappa: p.prior.Kappa, Sigma2: p.prior.Sigma2, Mu: p.prior.Mu, Tau: p.prior.Tau, PriorDay: p.prior.Day,
 	}
 	if old != nil && !next.AsOf.After(old.AsOf) {
@@ -89,6 +89,15 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 		}
 		return writeHistory(ctx, tx, day(p.at), d)
 	})
+}
+
+func countProven(ranked []*Row) (n int64) {
+	for _, r := range ranked {
+		if r.Proven() {
+			n++
+		}
+	}
+	return n
 }
 
 // readBoard reads a board without its grid. It returns nil if the board was never built.

@@ -44,11 +44,7 @@ func (s *Site) leaderboard(c *fiber.Ctx, a address) error {
 	}
 	if b := page.Board; b != nil {
 		p.AsOf, p.Kappa, p.Mu, p.Tau = s.when(b.AsOf), b.Kappa, b.Mu, b.Tau
-		proven, err := s.Leaderboard.CountProven(c.UserContext(), s.DB.Reader, b.Window, b.Category)
-		if err != nil {
-			return err
-		}
-		p.Chance = chance(b.Ranked, proven)
+		p.Chance = chance(b.Ranked, b.Proven)
 	}
 	p.Scale, p.References = scaleOf(p.Rows)
 	if err := s.addDays(c.UserContext(), page.Entries, p.Rows); err != nil {
