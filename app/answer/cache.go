@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -11,10 +12,9 @@ import (
 )
 
 const (
-	// maxAge is the longest time for which a copy is good.
+	// maxAge is Query.Fresh if that is 0.
 	maxAge = 5 * time.Second
-	// lateness is the time after a copy was last good for which it is still served while a new one
-	// is made.
+	// lateness is Options.Late if that is 0.
 	lateness = 100 * time.Millisecond
 	// loadTimeout bounds one load.
 	loadTimeout = 5 * time.Second
@@ -35,13 +35,29 @@ type Query struct {
 	Topics  []generation.Topic
 	// Current demands an answer that is good now, and never the previous one.
 	Current bool
+	// Main marks one of the few answers that most readers request, such as a first page. Other
+	// copies never evict it.
+	Main bool
+	// Fresh is the longest time for which a copy is good; 0 means five seconds.
+	Fresh time.Duration
 }
 
-// Options are the settings of a Cache. All are required.
+// Options are the settings of a Cache. Side, Now and Bounds are required.
 type Options struct {
 	// Side returns where to read and the values of the topics there, like generation.Watcher.Side.
 	Side func(current bool) generation.Side
 	Now  func() time.Time
+	// Late is the time after a copy was last good for which it is still served while a new one is
+	// made; 0 means 100 ms.
+	Late   time.Duration
+	Bounds Bounds
+}
+
+// Bounds are the most bytes that copies of each kind take, with their compressed forms.
+type Bounds struct {
+	Main  int // copies of main queries
+	Once  int // other copies that were requested once
+	Again int // other copies that were requested again
 }
 
 // A Cache keeps answers. Its methods are safe for concurrent use.
@@ -70,7 +86,8 @@ type load struct {
 
 // NewCache returns an empty cache.
 func NewCache(o Options) *Cache {
-	return &Cache{options: o, kept: newStore(), loads: map[loadKey]*load{}}
+	o.Late = cmp.Or(o.Late, lateness)
+	return &Cache{options: o, kept: newStore(o.Bounds), loads: map[loadKey]*load{}}
 }
 
 // Find returns the kept copy, or nil if there is none or it isn't good.
@@ -83,7 +100,7 @@ func (c *Cache) Find(q *Query) *Answer {
 
 func (c *Cache) find(q *Query, side *generation.Side, now time.Time) *Answer {
 	e := c.kept.get(q.Key)
-	if e == nil || !e.goodFor(q, side) || now.Sub(e.madeAt) >= maxAge {
+	if e == nil || !e.goodFor(q, side) || now.Sub(e.madeAt) >= cmp.Or(q.Fresh, maxAge) {
 		return nil
 	}
 	e.goodAt = now
@@ -144,7 +161,7 @@ func (c *Cache) begin(q *Query, side *generation.Side, now time.Time) (kept *Ans
 		c.loads[at] = l
 		return nil, l, true
 	}
-	if e := c.kept.get(q.Key); e != nil && !q.Current && e.showsTexts(side) && now.Sub(e.goodAt) < lateness {
+	if e := c.kept.get(q.Key); e != nil && !q.Current && e.showsTexts(side) && now.Sub(e.goodAt) < c.options.Late {
 		return e.answer, nil, false
 	}
 	return nil, l, false

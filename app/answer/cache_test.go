@@ -1,8 +1,8 @@
 package answer
 
 import (
-	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +14,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-var topics = []generation.Topic{generation.Predictions, generation.Texts}
+var (
+	topics = []generation.Topic{generation.Predictions, generation.Texts}
+	bounds = Bounds{Main: 1 << 20, Once: 1 << 20, Again: 2 << 20}
+)
 
 // world is a cache with a clock and topics that a test moves.
 type world struct {
@@ -40,6 +43,7 @@ func newWorld(t *testing.T) *world {
 			defer w.mu.Unlock()
 			return w.now
 		},
+		Bounds: bounds,
 	})
 	return w
 }
@@ -223,37 +227,55 @@ func TestErrorsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestBounds checks that many different queries take bounded memory and don't evict an answer that
-// was requested more than once.
+// TestBounds checks that many different queries take bounded memory, and that they evict neither an
+// answer that was requested more than once nor a main one, even if each of them is requested again.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.ask("often")
-	w.ask("often")
-	body := bytes.Repeat([]byte("x"), 60<<10)
-	load := func(key any, body []byte) {
-		if _, err := w.Load(t.Context(), &Query{Key: key, KeySize: 10, Topics: topics}, func(context.Context) (*Answer, error) { return New(body, "x"), nil }); err != nil {
+	load := func(key any, body []byte, isMain bool) *Answer {
+		a, err := w.Load(t.Context(), &Query{Key: key, KeySize: 10, Topics: topics, Main: isMain}, func(context.Context) (*Answer, error) { return New(body, "x"), nil })
+		if err != nil {
 			t.Fatal(err)
 		}
+		return a
 	}
+	random := func() []byte { // can't be compressed
+		body := make([]byte, 30<<10)
+		_, _ = rand.Read(body)
+		return body
+	}
+	load("main", nil, true)
+	w.ask("often")
+	w.ask("often")
 	for i := range 500 {
-		load(i, body)
+		load(i, random(), false).Form(Brotli)
 	}
 	for i := range 5000 {
-		load(-1-i, nil)
+		load(-1-i, nil, false)
 	}
-	load("large", make([]byte, maxBody+1))
+	if got := w.ask("often"); got != "1" {
+		t.Errorf("many queries evicted a popular answer: %s", got)
+	}
+	for i := range 500 {
+		load(i, random(), false)
+		load(i, nil, false).Form(Gzip)
+		load(i, nil, false)
+	}
+	load("large", make([]byte, maxBody+1), false)
 	for i, part := range w.kept.parts {
 		sum := 0
 		for _, e := range part.Values() {
 			sum += e.size
+			if missing := e.count() - e.size; missing > 0 && i != once {
+				t.Errorf("part %d: %d bytes of a copy aren't counted", i, missing)
+			}
 		}
-		if part.Len() > bounds[i].count || w.kept.bytes[i] > bounds[i].bytes || sum != w.kept.bytes[i] {
+		if w.kept.bytes[i] > w.kept.bounds[i] || sum != w.kept.bytes[i] || part.Len() == 0 {
 			t.Errorf("part %d: %d copies, %d bytes, counted %d", i, part.Len(), w.kept.bytes[i], sum)
 		}
 	}
-	if got := w.ask("often"); got != "1" {
-		t.Errorf("many queries evicted a popular answer: %s", got)
+	if w.Find(&Query{Key: "main", Topics: topics}) == nil {
+		t.Error("other queries evicted a main answer")
 	}
 	if w.Find(&Query{Key: "large", Topics: topics}) != nil {
 		t.Error("a body above the bound is kept")
@@ -261,6 +283,35 @@ func TestBounds(t *testing.T) {
 	if len(w.Cache.loads) != 0 {
 		t.Errorf("%d loads are left", len(w.Cache.loads))
 	}
+}
+
+// TestFreshAndLate checks a query and a cache that set how long a copy is good and how much longer
+// it is served while a new one is made.
+func TestFreshAndLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Cache.options.Late = time.Minute
+	q := &Query{Key: "a", Topics: topics, Fresh: time.Hour}
+	w.ask("a")
+	w.wait(time.Hour - 1)
+	if w.Find(q) == nil {
+		t.Error("the copy isn't good until Fresh")
+	}
+	w.wait(time.Minute)
+	if w.Find(q) != nil {
+		t.Error("the copy is good after Fresh")
+	}
+	end, _ := w.hold(q)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // a caller that has to wait returns immediately
+	if a, err := w.Load(ctx, q, fail(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a minute after the copy was good: %v, %v", a, err)
+	}
+	w.wait(-1)
+	if _, err := w.Load(ctx, q, fail(t)); err != nil {
+		t.Errorf("within Late: %v", err)
+	}
+	end(New(nil, ""), nil)
 }
 
 func TestFindAllocatesNothing(t *testing.T) {
@@ -328,7 +379,7 @@ func TestCopiesOfAReplica(t *testing.T) {
 			}
 			return generation.Side{Stamp: &r, Primary: &p}
 		},
-		Now: func() time.Time { return now },
+		Now: func() time.Time { return now }, Bounds: bounds,
 	})
 	made := 0
 	ask := func(current bool) string {

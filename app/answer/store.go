@@ -11,22 +11,16 @@ import (
 const (
 	// maxBody is the size in bytes of the largest body that is kept.
 	maxBody = 512 << 10
-	// perBody is the factor by which a body is counted, to include its compressed forms.
-	perBody = 4
 	// perEntry is the size in bytes of a copy without its key and its bodies.
 	perEntry = 1 << 10
 )
-
-// bounds holds the bounds of the two parts of a store, together 64 MiB.
-var bounds = [2]struct{ count, bytes int }{
-	once:  {1 << 10, 16 << 20},
-	again: {4 << 10, 48 << 20},
-}
 
 // The parts of a store.
 const (
 	once  = iota // copies that were requested once
 	again        // copies that were requested again
+	main         // copies of main queries
+	parts
 )
 
 // entry is a kept copy.
@@ -36,9 +30,13 @@ type entry struct {
 	exact  bool             // it was read from a database with everything that was committed at stamp
 	madeAt time.Time
 	goodAt time.Time // when it was last good
-	size   int
 	part   int
+	fixed  int // bytes without the bodies
+	size   int // bytes at the last count
 }
+
+// count returns the bytes that the copy takes now.
+func (e *entry) count() int { return e.fixed + e.answer.Size() }
 
 // goodFor reports whether the topics of q have the same values as before the copy was made, on the
 // primary or on the side that q is read from.
@@ -54,42 +52,50 @@ func (e *entry) showsTexts(side *generation.Side) bool {
 	return e.stamp[generation.Texts] == side.Primary[generation.Texts]
 }
 
-// store keeps the most recently used copies within its bounds.
+// store keeps the most recently used copies within its bounds. A form that is made later is counted
+// when its copy is next requested.
 type store struct {
-	parts [2]*simplelru.LRU[any, *entry]
-	bytes [2]int
+	parts  [parts]*simplelru.LRU[any, *entry]
+	bytes  [parts]int
+	bounds [parts]int
 }
 
-func newStore() (s store) {
-	for i := range s.parts {
-		part, err := simplelru.NewLRU[any, *entry](bounds[i].count, nil)
+func newStore(b Bounds) store {
+	s := store{bounds: [parts]int{once: b.Once, again: b.Again, main: b.Main}}
+	for i, bound := range s.bounds {
+		part, err := simplelru.NewLRU[any, *entry](bound/perEntry, nil)
 		if err != nil {
-			panic(err) // only for a bound below 1
+			panic(err) // only for a bound below perEntry
 		}
 		s.parts[i] = part
 	}
 	return s
 }
 
-// get returns the copy under a key, good or not, or nil. The second request for a copy moves it to
-// the other part.
+// get returns the copy under a key, good or not, or nil. The second request for a copy that isn't
+// main moves it to the other part.
 func (s *store) get(key any) *entry {
-	if e, ok := s.parts[again].Get(key); ok {
+	for i, part := range s.parts {
+		e, ok := part.Get(key)
+		if !ok {
+			continue
+		}
+		if i == once || e.count() != e.size {
+			s.remove(key, e)
+			e.part = max(i, again)
+			s.add(key, e)
+		}
 		return e
 	}
-	e, ok := s.parts[once].Peek(key)
-	if !ok {
-		return nil
-	}
-	s.remove(key, e)
-	e.part = again
-	s.add(key, e)
-	return e
+	return nil
 }
 
 // put keeps a copy in place of the previous one and in the same part, unless the previous one is
 // newer or the body is above maxBody.
 func (s *store) put(q *Query, e *entry) {
+	if q.Main {
+		e.part = main
+	}
 	for _, part := range s.parts {
 		if old, ok := part.Peek(q.Key); ok {
 			if old.madeAt.After(e.madeAt) {
@@ -102,7 +108,7 @@ func (s *store) put(q *Query, e *entry) {
 	if len(e.answer.plain.Body) > maxBody {
 		return
 	}
-	e.size = perBody*len(e.answer.plain.Body) + q.KeySize + perEntry
+	e.fixed = q.KeySize + perEntry
 	s.add(q.Key, e)
 }
 
@@ -114,7 +120,8 @@ func (s *store) remove(key any, e *entry) {
 // add adds a copy and evicts the least recently used ones until there is room.
 func (s *store) add(key any, e *entry) {
 	part := s.parts[e.part]
-	for part.Len() > 0 && (part.Len() >= bounds[e.part].count || s.bytes[e.part]+e.size > bounds[e.part].bytes) {
+	e.size = e.count()
+	for part.Len() > 0 && s.bytes[e.part]+e.size > s.bounds[e.part] {
 		_, oldest, _ := part.RemoveOldest()
 		s.bytes[e.part] -= oldest.size
 	}

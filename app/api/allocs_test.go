@@ -22,7 +22,7 @@ func TestWarmPathAllocatesLittle(t *testing.T) {
 	s := httpserver.New(httpserver.Options{Config: &config.Config{BaseURL: "http://pulse.test", EdgeFilter: "on", LogFormat: "off"}})
 	a := &API{Now: time.Now, Changes: generation.NewWatcher(nil, slog.Default()), Intelligence: intelligence()}
 	a.admit = s.Admit
-	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now})
+	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds})
 	loads := 0
 	s.App.Get("/api/predictions", s.OptionalAgent(), s.Limits.Reads(), cached(a, operation[predictionsQuery]{
 		parse: parsePredictions, topics: recordTopics, cost: costOfPredictions,

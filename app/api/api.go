@@ -67,7 +67,7 @@ type API struct {
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
 	a.admit, a.Intelligence.Admit = s.Admit, s.Admit
-	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now})
+	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds})
 	a.exports = newExports()
 	a.downloads = make(chan struct{}, downloadsAtOnce)
 	a.agents.Names = a.Names

@@ -17,9 +17,10 @@ const (
 	sharedCaching = "no-cache"
 	// ownCaching keeps an answer to a bearer out of shared caches.
 	ownCaching = "private, no-cache"
-	// compressFrom is the smallest body in bytes that is compressed.
-	compressFrom = 1 << 10
 )
+
+// answerBounds bound the answers in memory, together to 20 MiB.
+var answerBounds = answer.Bounds{Main: 2 << 20, Once: 4 << 20, Again: 14 << 20}
 
 // operation is a public GET operation. Its answer depends only on the query, which is its key, and on the
 // data of its topics.
@@ -77,17 +78,23 @@ func (a *API) query(c *fiber.Ctx, key any, topics []generation.Topic) (answer.Qu
 	return q, a.Changes.Check(c.UserContext())
 }
 
-// load makes an answer that isn't in memory. The caller that makes it pays its cost.
+// load makes an answer that isn't in memory, with the form that the caller prefers. The caller that makes it
+// pays its cost. An answer that is shared by everyone is a main one.
 func (a *API) load(
 	c *fiber.Ctx, query *answer.Query, cost httpserver.Cost, produce func(context.Context) (*answer.Answer, error),
 ) (*answer.Answer, error) {
+	query.Main = cost == httpserver.Shared
 	return a.answers.Load(c.UserContext(), query, func(ctx context.Context) (*answer.Answer, error) {
 		leave, err := a.admit(c, cost)
 		if err != nil {
 			return nil, err
 		}
 		defer leave()
-		return produce(ctx)
+		made, err := produce(ctx)
+		if err == nil {
+			httpserver.Preferred(c.Context(), made)
+		}
+		return made, err
 	})
 }
 
@@ -133,16 +140,7 @@ func caching(c *fiber.Ctx) string {
 
 // sendAnswer sends the form that the request prefers, or 304.
 func sendAnswer(c *fiber.Ctx, a *answer.Answer, cacheControl string) {
-	sendForm(c.Context(), preferred(c, a), cacheControl)
-}
-
-// preferred returns the form that the request prefers. A small body isn't compressed.
-func preferred(c *fiber.Ctx, a *answer.Answer) *answer.Form {
-	form := a.Form(answer.Identity)
-	if len(form.Body) >= compressFrom {
-		form = a.Form(httpserver.AcceptEncoding(c.Context(), answer.Codings...))
-	}
-	return form
+	sendForm(c.Context(), httpserver.Preferred(c.Context(), a), cacheControl)
 }
 
 func sendForm(ctx *fasthttp.RequestCtx, f *answer.Form, cacheControl string) {

@@ -5,13 +5,17 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/app/answer"
 )
 
-const (
-	compressFrom = 1 << 10 // bytes; compressing a smaller body saves less than one packet
-	brotliLevel  = 4       // the last level before brotli gets slow
-	gzipLevel    = 5
-)
+// Preferred returns the form of an answer that a request prefers. A small body isn't compressed.
+func Preferred(fctx *fasthttp.RequestCtx, a *answer.Answer) *answer.Form {
+	if plain := a.Form(answer.Identity); len(plain.Body) < answer.CompressFrom {
+		return plain
+	}
+	return a.Form(AcceptEncoding(fctx, answer.Codings...))
+}
 
 // compress encodes a text body that its handler didn't encode. Pages of /admin stay uncompressed. If a secret
 // (the form token) were compressed together with text that a visitor chose, the length would reveal it.
@@ -19,21 +23,17 @@ const (
 func compress(fctx *fasthttp.RequestCtx) {
 	resp := &fctx.Response
 	h := &resp.Header
-	if resp.IsBodyStream() || len(resp.Body()) < compressFrom || len(h.ContentEncoding()) > 0 ||
+	if resp.IsBodyStream() || len(resp.Body()) < answer.CompressFrom || len(h.ContentEncoding()) > 0 ||
 		resp.StatusCode() == fiber.StatusPartialContent || !compressible(h.ContentType()) ||
 		private(fctx.URI().PathOriginal()) {
 		return
 	}
 	addVary(h, fiber.HeaderAcceptEncoding)
-	coding := AcceptEncoding(fctx, "br", "gzip")
-	switch coding {
-	case identityCoding:
+	coding := AcceptEncoding(fctx, answer.Codings...)
+	if coding == answer.Identity {
 		return
-	case "br":
-		resp.SetBodyRaw(fasthttp.AppendBrotliBytesLevel(nil, resp.Body(), brotliLevel))
-	default:
-		resp.SetBodyRaw(fasthttp.AppendGzipBytesLevel(nil, resp.Body(), gzipLevel))
 	}
+	resp.SetBodyRaw(answer.Compress(resp.Body(), coding))
 	h.SetContentEncoding(coding)
 	if tag := h.Peek(fiber.HeaderETag); len(tag) > 0 && tag[0] == '"' {
 		h.Set(fiber.HeaderETag, "W/"+string(tag))
