@@ -3,20 +3,19 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
-	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
@@ -24,18 +23,30 @@ import (
 const (
 	// pageStale is how long an outdated page is served while another request renders it.
 	pageStale = 8 * time.Second
-	// pageLast is the greatest age of a page that is served because no new one can be rendered.
-	pageLast = 24 * time.Hour
-	// pageCacheSize bounds the memory. With its compressed forms a page takes about 60 KB.
-	pageCacheSize = 512
+	// bannerFresh is how long a last page with its banner is good. A page never changes, so the
+	// banner is made again only if it was evicted.
+	bannerFresh = 24 * time.Hour
 )
+
+// pageBounds and pictureBounds bound the memory of pages and of pictures. A page has 6 to 220 KB, and a
+// third more with its compressed forms. A picture has about 30 KB. All main pages as HTML and as
+// Markdown, with their last good copies, take about 4 MB.
+var (
+	pageBounds    = answer.Bounds{Main: 6 << 20, Once: 4 << 20, Again: 8 << 20}
+	pictureBounds = answer.Bounds{Main: 1 << 20, Once: 2 << 20, Again: 5 << 20}
+)
+
+// pageTopics are the topics of every page. All else that a page shows may be as old as the page.
+var pageTopics = []generation.Topic{generation.Texts}
 
 // pageCache keeps whole answers by their canonical address. A page is the same for every reader, so
 // it is rendered once for all requests that arrive at the same time.
 type pageCache struct {
-	base  string // public address of the service
-	now   func() time.Time
-	pages *memo.Cache[string, *keptPage]
+	base    string // public address of the service
+	now     func() time.Time
+	side    func(current bool) generation.Side
+	answers *answer.Cache
+	forgets atomic.Uint64
 }
 
 // route says how the answers of a route are made and kept.
@@ -47,27 +58,37 @@ type route struct {
 	admit      func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
 }
 
+// pageKey is the key of an answer. A page as Markdown has its own, because converting it takes longer
+// than rendering it.
+type pageKey struct {
+	address  string
+	markdown bool
+	lastFrom int64 // when a last page with its banner was made, in nanoseconds; 0 for other pages
+	forgets  uint64
+}
+
 // errNotKept marks an answer that isn't cached, for example a redirect.
 var errNotKept = errors.New("web: the answer can't be cached")
 
-type keptPage struct {
+// pageHead is the part of a page that is sent before its body. It is the Value of a kept answer.
+type pageHead struct {
 	contentType  string
 	cacheControl string
 	etag         string
 	link         string // value of the Link header
 	shownBy      string // value of Cross-Origin-Resource-Policy
 	robots       string // value of the X-Robots-Tag header
-	address      string // public address without ignored parameters
-	madeAt       time.Time
-	body         []byte
-	brotli, gzip func() []byte
-	markdown     func() ([]byte, error)    // nil if the answer isn't a page
-	stale        func() (*keptPage, error) // returns the copy to send if no new page can be made
+	page         bool   // the answer is a page, which exists as HTML and as Markdown
 }
 
-func newPageCache(base string, size int, now func() time.Time) *pageCache {
-	return &pageCache{base, now, memo.New[string](memo.Options[*keptPage]{Size: size, Now: now, Stale: pageStale})}
+func newPageCache(base string, bounds answer.Bounds, side func(bool) generation.Side, now func() time.Time) *pageCache {
+	return &pageCache{base: base, now: now, side: side, answers: answer.NewCache(answer.Options{
+		Side: side, Now: now, Late: pageStale, Bounds: bounds,
+	})}
 }
+
+// forget makes every kept page unreachable, and lets no running load keep its result.
+func (p *pageCache) forget() { p.forgets.Add(1) }
 
 // wrap answers from the cache, and adds the handler's answers to it. A refusal or an error goes
 // only to the request that caused it; other waiting requests call the handler too. While no new
@@ -78,27 +99,46 @@ func (p *pageCache) wrap(k route) fiber.Handler {
 		if err != nil {
 			return err
 		}
-		page, err := p.find(c, a, &k)
+		q := p.query(a.String(), prefersMarkdown(c))
+		q.Fresh, q.Main = k.fresh, k.cost(c, a) == httpserver.Shared
+		page, err := p.find(c, a, &k, &q)
 		switch {
 		case err == nil:
-			return page.send(c)
+			sendPage(c, page)
+			return nil
 		case errors.Is(err, errNotKept):
 			return nil
 		case httpserver.Unavailable(err):
-			return p.sendLast(c, a, err)
+			return p.sendLast(c, &q, err)
 		}
 		return err
 	}
 }
 
-// find returns the kept page or makes one. The error is errNotKept if the handler has already
+func (p *pageCache) query(address string, markdown bool) answer.Query {
+	key := pageKey{address: address, markdown: markdown, forgets: p.forgets.Load()}
+	return answer.Query{Key: key, KeySize: len(address), Topics: pageTopics}
+}
+
+// find returns the kept page, or makes one once the server admits the request. The error is errNotKept if the handler has already
 // answered this request with something that isn't cached.
-func (p *pageCache) find(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
+func (p *pageCache) find(c *fiber.Ctx, a address, k *route, q *answer.Query) (*answer.Answer, error) {
+	leave := func() {}
+	defer func() { leave() }()
+	enter := sync.OnceValue(func() (err error) { // once, although a lost replica repeats the read
+		free, err := k.admit(c, k.cost(c, a))
+		if err == nil {
+			leave = free
+		}
+		return err
+	})
 	mine := false
-	page, err := p.pages.Get(c.UserContext(), keyOf(c, a), func(context.Context) (*keptPage, time.Time, error) {
+	page, err := p.answers.Load(c.UserContext(), q, func(ctx context.Context) (*answer.Answer, error) {
 		mine = true
-		page, err := p.make(c, a, k)
-		return page, p.now().Add(k.fresh), err
+		if err := enter(); err != nil {
+			return nil, err
+		}
+		return p.make(ctx, c, a, k)
 	})
 	switch {
 	case err == nil || mine || database.Unavailable(err):
@@ -106,150 +146,157 @@ func (p *pageCache) find(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 	case c.UserContext().Err() != nil:
 		return nil, c.UserContext().Err()
 	}
-	return p.make(c, a, k)
-}
-
-// keyOf returns the cache key of an answer. A page as Markdown has its own key, because converting
-// it takes longer than rendering it.
-func keyOf(c *fiber.Ctx, a address) string {
-	if prefersMarkdown(c) {
-		return markdownType + " " + a.String()
-	}
-	return a.String()
-}
-
-// make calls the handler once the server admits the request, and makes the form that the request
-// prefers. The error is errNotKept if the handler's status isn't 200.
-func (p *pageCache) make(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
-	leave, err := k.admit(c, k.cost(c, a))
-	if err != nil {
+	if err := enter(); err != nil {
 		return nil, err
 	}
-	defer leave()
+	side := p.side(false)
+	err = side.Read(c.UserContext(), func(ctx context.Context) (err error) {
+		page, err = p.make(ctx, c, a, k)
+		return err
+	})
+	return page, err
+}
+
+// make calls the handler, whose queries go where ctx says, and makes the form that the request
+// prefers. The error is errNotKept if the handler's status isn't 200.
+func (p *pageCache) make(ctx context.Context, c *fiber.Ctx, a address, k *route) (*answer.Answer, error) {
+	own := c.UserContext()
+	defer c.SetUserContext(own)
+	c.SetUserContext(ctx)
 	if err := k.handler(c, a); err != nil {
 		return nil, err
 	}
 	if c.Response().StatusCode() != fiber.StatusOK {
 		return nil, errNotKept
 	}
-	page := newKeptPage(c, p.base+a.String(), p.now())
-	_, err = page.form(c)
-	return page, err
+	page := newPage(c)
+	if prefersMarkdown(c) && headOf(page).page {
+		var err error
+		if page, err = p.asMarkdown(page, a.String()); err != nil {
+			return nil, err
+		}
+	}
+	preferred(c, page)
+	return page, nil
 }
 
-// sendLast sends the last page, marked stale, or returns err if there is none or if it is older than
-// pageLast. Hiding a text or an agent drops the kept pages, so the last page shows neither.
-func (p *pageCache) sendLast(c *fiber.Ctx, a address, err error) error {
-	last, found := p.pages.Last(keyOf(c, a))
-	if !found { // a page that was read as HTML only is converted once
-		last, found = p.pages.Last(a.String())
-	}
-	if !found || p.now().Sub(last.madeAt) >= pageLast {
-		return err
-	}
-	stale, renderErr := last.stale()
-	if renderErr != nil {
-		return errors.Join(err, renderErr)
-	}
-	c.Response().ResetBody()
-	httpserver.MarkStale(c.Context(), p.now().Sub(last.madeAt))
-	return stale.send(c)
-}
-
-// newKeptPage copies the answer to a request.
-func newKeptPage(c *fiber.Ctx, address string, now time.Time) *keptPage {
+// newPage copies the answer to a request.
+func newPage(c *fiber.Ctx) *answer.Answer {
 	header := &c.Response().Header
-	page := &keptPage{
-		body: bytes.Clone(c.Response().Body()), link: string(header.Peek(fiber.HeaderLink)), address: address, madeAt: now,
-		contentType: string(header.ContentType()), cacheControl: string(header.Peek(fiber.HeaderCacheControl)),
-		shownBy: string(header.Peek(resourcePolicy)), robots: string(header.Peek(robotsTag)),
-	}
-	page.complete()
-	page.stale = sync.OnceValues(page.withBanner)
+	body, contentType := bytes.Clone(c.Response().Body()), string(header.ContentType())
+	return withHead(body, pageHead{
+		contentType: contentType, cacheControl: string(header.Peek(fiber.HeaderCacheControl)),
+		// The ETag is weak because the forms of a page have the same content in different bytes.
+		etag: `W/"` + answer.Digest(body) + `"`,
+		link: string(header.Peek(fiber.HeaderLink)), shownBy: string(header.Peek(resourcePolicy)),
+		robots: string(header.Peek(robotsTag)), page: strings.HasPrefix(contentType, fiber.MIMETextHTML),
+	})
+}
+
+func withHead(body []byte, h pageHead) *answer.Answer {
+	page := answer.New(body, "") // its forms share the ETag of the head
+	page.Value = &h
 	return page
 }
 
-// complete sets the fields that are derived from the others.
-func (k *keptPage) complete() {
-	sum := sha256.Sum256(k.body)
-	k.etag = `"` + hex.EncodeToString(sum[:8]) + `"`
-	k.brotli = sync.OnceValue(func() []byte {
-		return fasthttp.AppendBrotliBytesLevel(nil, k.body, fasthttp.CompressBrotliDefaultCompression)
-	})
-	k.gzip = sync.OnceValue(
-		func() []byte { return fasthttp.AppendGzipBytesLevel(nil, k.body, fasthttp.CompressDefaultCompression) },
-	)
-	if k.isPage() {
-		k.markdown = sync.OnceValues(func() ([]byte, error) { return pageMarkdown(k.body, k.address) })
+func headOf(page *answer.Answer) *pageHead { return page.Value.(*pageHead) }
+
+// asMarkdown converts a page.
+func (p *pageCache) asMarkdown(page *answer.Answer, address string) (*answer.Answer, error) {
+	text, err := pageMarkdown(page.Form(answer.Identity).Body, p.base+address)
+	if err != nil {
+		return nil, err
 	}
+	h := *headOf(page)
+	h.contentType, h.etag = markdownType+"; charset=utf-8", `W/"md-`+strings.TrimPrefix(h.etag, `W/"`)
+	return withHead(text, h), nil
 }
 
-func (k *keptPage) isPage() bool { return strings.HasPrefix(k.contentType, fiber.MIMETextHTML) }
+// sendLast sends the last page with a banner, or returns err if there is none or if it is a day old.
+// Hiding a text or an agent drops the kept pages, so the last page shows neither.
+func (p *pageCache) sendLast(c *fiber.Ctx, q *answer.Query, err error) error {
+	key := q.Key.(pageKey)
+	last, madeAt := p.answers.LastGood(q)
+	convert := last == nil && key.markdown
+	if convert { // a page that was read as HTML only is converted once
+		html := *q
+		html.Key = pageKey{address: key.address, forgets: key.forgets}
+		last, madeAt = p.answers.LastGood(&html)
+	}
+	if last == nil {
+		return err
+	}
+	marked := *q
+	key.lastFrom = madeAt.UnixNano()
+	marked.Key, marked.Fresh = key, bannerFresh
+	stale, bannerErr := p.answers.Load(c.UserContext(), &marked, func(context.Context) (made *answer.Answer, err error) {
+		if made = last; convert && headOf(made).page {
+			if made, err = p.asMarkdown(made, key.address); err != nil {
+				return nil, err
+			}
+		}
+		return withBanner(made, key.markdown, madeAt)
+	})
+	if bannerErr != nil {
+		return errors.Join(err, bannerErr)
+	}
+	c.Response().ResetBody()
+	httpserver.MarkStale(c.Context(), p.now().Sub(madeAt))
+	sendPage(c, stale)
+	return nil
+}
 
 // withBanner returns the page with a line that says that it is out of date.
-func (k *keptPage) withBanner() (*keptPage, error) {
-	stale := *k
-	stale.cacheControl = httpserver.StaleCaching
-	if k.isPage() {
+func withBanner(page *answer.Answer, markdown bool, madeAt time.Time) (*answer.Answer, error) {
+	h := *headOf(page)
+	h.cacheControl = httpserver.StaleCaching
+	body := page.Form(answer.Identity).Body
+	switch {
+	case !h.page:
+	case markdown:
+		note := "> " + layouts.OutOfDate + " " + layouts.NoNewer + " " + components.When{At: madeAt}.Exact() + ".\n\n"
+		body = append([]byte(note), body...)
+		h.etag = `W/"md-` + answer.Digest(body) + `"`
+	default:
 		var banner bytes.Buffer
-		if err := layouts.LastGood(components.When{At: k.madeAt}).Render(context.Background(), &banner); err != nil {
+		if err := layouts.LastGood(components.When{At: madeAt}).Render(context.Background(), &banner); err != nil {
 			return nil, fmt.Errorf("render the banner of a stale page: %w", err)
 		}
 		start := []byte(layouts.BannersStart)
-		stale.body = bytes.Replace(k.body, start, append(start, banner.Bytes()...), 1)
+		body = bytes.Replace(body, start, append(start, banner.Bytes()...), 1)
+		h.etag = `W/"` + answer.Digest(body) + `"`
 	}
-	stale.complete()
-	if k.isPage() {
-		stale.markdown = sync.OnceValues(func() ([]byte, error) {
-			text, err := k.markdown()
-			note := "> " + layouts.OutOfDate + " " + layouts.NoNewer + " " + components.When{At: k.madeAt}.Exact() + ".\n\n"
-			return append([]byte(note), text...), err
-		})
-	}
-	return &stale, nil
+	return withHead(body, h), nil
 }
 
 // resourcePolicy is the header that lets other sites show a picture.
 const resourcePolicy = "Cross-Origin-Resource-Policy"
 
-// send answers with the form that the request prefers, or with 304.
-func (k *keptPage) send(c *fiber.Ctx) error {
-	if k.link != "" {
-		c.Set(fiber.HeaderLink, k.link)
+// sendPage answers with the form that the request prefers, or with 304.
+func sendPage(c *fiber.Ctx, page *answer.Answer) {
+	h := headOf(page)
+	if h.link != "" {
+		c.Set(fiber.HeaderLink, h.link)
 	}
-	if k.shownBy != "" {
-		c.Set(resourcePolicy, k.shownBy)
+	if h.shownBy != "" {
+		c.Set(resourcePolicy, h.shownBy)
 	}
-	if k.robots != "" {
-		c.Set(robotsTag, k.robots)
+	if h.robots != "" {
+		c.Set(robotsTag, h.robots)
 	}
-	if k.markdown != nil {
+	if h.page {
 		c.Vary(fiber.HeaderAccept)
 	}
-	r, err := k.form(c)
-	if err == nil {
-		httpserver.Respond(c.Context(), r)
-	}
-	return err
+	form := preferred(c, page)
+	httpserver.Respond(c.Context(), httpserver.Representation{
+		Body: form.Body, Coding: form.Coding, ETag: h.etag, ContentType: h.contentType, CacheControl: h.cacheControl,
+	})
 }
 
-// form returns the form that the request prefers. Each form is made when it is first needed.
-func (k *keptPage) form(c *fiber.Ctx) (r httpserver.Representation, err error) {
-	// The ETag is weak because the forms of a page have the same content in different bytes.
-	r = httpserver.Representation{Body: k.body, ETag: "W/" + k.etag, ContentType: k.contentType, CacheControl: k.cacheControl}
-	if k.markdown != nil && prefersMarkdown(c) {
-		r.Body, err = k.markdown()
-		r.ETag, r.ContentType = `W/"md-`+k.etag[1:], markdownType+"; charset=utf-8"
-		return r, err
+// preferred returns the form that the request prefers.
+func preferred(c *fiber.Ctx, page *answer.Answer) *answer.Form {
+	if headOf(page).contentType == pictureType { // it is compressed already
+		return page.Form(answer.Identity)
 	}
-	if k.contentType != pictureType { // a picture is compressed already
-		r.Coding = httpserver.AcceptEncoding(c.Context(), "br", "gzip")
-	}
-	switch r.Coding {
-	case "br":
-		r.Body = k.brotli()
-	case "gzip":
-		r.Body = k.gzip()
-	}
-	return r, nil
+	return httpserver.Preferred(c.Context(), page)
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -16,19 +15,6 @@ type pageHandler func(c *fiber.Ctx, a address) error
 // alone adapts the handler of a page without parameters.
 func alone(h fiber.Handler) pageHandler { return func(c *fiber.Ctx, _ address) error { return h(c) } }
 
-// read sends the queries of a page to the replica, if there is one and it may serve them.
-func (s *Site) read(h pageHandler) pageHandler {
-	return func(c *fiber.Ctx, a address) error {
-		own := c.UserContext()
-		defer c.SetUserContext(own)
-		side := s.Changes.Side(false)
-		return side.Read(own, func(ctx context.Context) error {
-			c.SetUserContext(ctx)
-			return h(c, a)
-		})
-	}
-}
-
 const (
 	// pageFresh is how long a page is served before it is rendered again.
 	pageFresh = 2 * time.Second
@@ -42,7 +28,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	// A page ignores parameters that aren't named here, so they aren't part of its cache key.
 	add := func(cache *pageCache, fresh time.Duration, cost func(*fiber.Ctx, address) httpserver.Cost) func(string, pageHandler, ...string) {
 		return func(path string, h pageHandler, parameters ...string) {
-			srv.App.Get(path, srv.Limits.Reads(), cache.wrap(route{s.read(h), parameters, fresh, cost, srv.Admit}))
+			srv.App.Get(path, srv.Limits.Reads(), cache.wrap(route{h, parameters, fresh, cost, srv.Admit}))
 		}
 	}
 	page, document := add(s.pages, pageFresh, costOfPage), add(s.pages, documentFresh, costOfPage)

@@ -92,8 +92,8 @@ type Site struct {
 // New makes the site.
 func New(d Dependencies) *Site {
 	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), cards: newCards()}
-	s.pages = newPageCache(d.Config.BaseURL, pageCacheSize, d.Now)
-	s.pictures = newPageCache(d.Config.BaseURL, maxCards, d.Now)
+	s.pages = newPageCache(d.Config.BaseURL, pageBounds, d.Changes.Side, d.Now)
+	s.pictures = newPageCache(d.Config.BaseURL, pictureBounds, d.Changes.Side, d.Now)
 	s.figures = memo.New[struct{}](memo.Options[leaderboard.Figures]{Size: 1, Now: d.Now, Stale: sharedStale})
 	s.choices = memo.New[struct{}](memo.Options[leaderboard.Choices]{Size: 1, Now: d.Now, Stale: sharedStale})
 	s.reference = sync.OnceValues(newReference)
@@ -128,8 +128,8 @@ func (s *Site) readChoices(ctx context.Context) (leaderboard.Choices, error) {
 // so that no page rendered later uses older choices.
 func (s *Site) Forget() {
 	s.choices.Forget()
-	s.pages.pages.Forget()
-	s.pictures.pages.Forget()
+	s.pages.forget()
+	s.pictures.forget()
 }
 
 // when returns a time as pages show it.
