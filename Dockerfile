@@ -10,6 +10,15 @@ RUN CGO_ENABLED=0 go build -buildvcs=false -trimpath \
 	-ldflags "-s -w -X github.com/pulsecast/pulsecast/app/version.build=$VERSION" -o /out/pulsecast ./cmd/pulsecast \
 	&& mkdir -p -m 0700 /out/data && mkdir -p -m 1777 /out/tmp
 
+# The same program beside pg_dump and pg_restore, for backups of Postgres. compose.yaml uses it as "tools".
+FROM postgres:17-bookworm AS tools
+COPY --from=build /out/pulsecast /pulsecast
+COPY --from=build --chown=65532:65532 /out/data /backups
+USER 65532:65532
+VOLUME /backups
+ENTRYPOINT ["/pulsecast"]
+CMD ["--help"]
+
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/pulsecast /pulsecast

@@ -41,6 +41,8 @@ func TestDockerfile(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	const image = "pulsecast-test"
+	do("build", "-t", image+"-tools", "--target", "tools", "..")
+	do("run", "--rm", "--entrypoint", "pg_dump", image+"-tools", "--version")
 	do("build", "-t", image, "..")
 	id := do("run", "-d", "--rm", "--read-only", "--tmpfs", "/tmp", "-e", "BASE_URL=http://127.0.0.1:8080", image)
 	t.Cleanup(func() { _ = exec.Command(docker, "kill", id).Run() })
@@ -146,11 +148,15 @@ func TestCompose(t *testing.T) {
 	}
 	var project struct {
 		Services map[string]struct {
+			Build       struct{ Target string }
+			Image       string
+			Profiles    []string
+			Environment map[string]string
 			Healthcheck struct{ Test []string }
 			Ports       []struct {
 				HostIP string `json:"host_ip"`
 			}
-			Volumes []struct{ Type, Source string }
+			Volumes []struct{ Type, Source, Target string }
 		}
 		Volumes map[string]any
 	}
@@ -175,6 +181,19 @@ func TestCompose(t *testing.T) {
 		if name != "redis" && len(s.Volumes) == 0 {
 			t.Errorf("%s keeps no data over a restart", name)
 		}
+	}
+	tools := project.Services["tools"] // makes backups, with the client programs of the same Postgres
+	if tools.Build.Target != "tools" || len(tools.Profiles) == 0 || len(tools.Ports) > 0 ||
+		tools.Environment["DATABASE_URL"] != project.Services["pulsecast"].Environment["DATABASE_URL"] ||
+		len(tools.Volumes) != 1 || tools.Volumes[0].Target != "/backups" {
+		t.Errorf("the service for backups: %+v", tools)
+	}
+	dockerfile, err := os.ReadFile("../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(dockerfile), "FROM "+project.Services["postgres"].Image+" AS tools\n") {
+		t.Errorf("the tools aren't of %s, so pg_dump can be older than the server", project.Services["postgres"].Image)
 	}
 }
 
