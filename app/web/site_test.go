@@ -364,7 +364,7 @@ func TestContentCodings(t *testing.T) {
 	h := open(t, dbtest.Open(t, database.SQLite))
 	css := h.get("/").doc.Find("link[rel=stylesheet]").AttrOr("href", "")
 	for accept, want := range map[string]string{
-		"gzip, deflate, br, zstd": "br", "gzip": "gzip", "*": "br", "*;q=0": "", "br;q=0, *": "gzip",
+		"gzip, deflate, br, zstd": "br", "gzip": "gzip", "*": "br", "*;q=0": "", "br;q=0, zstd;q=0, *": "gzip",
 		"identity, br;q=0.5": "", "br;q=abc": "", "br;q=2, gzip": "gzip", "identity;q=0, gzip;q=0.1": "gzip",
 	} {
 		for path, vary := range map[string]string{"/": "Accept, Accept-Encoding", css: "Accept-Encoding"} {
@@ -373,6 +373,9 @@ func TestContentCodings(t *testing.T) {
 				t.Errorf("%s, Accept-Encoding %q: %d, Content-Encoding %q, Vary %q; want %q", path, accept, r.status, got, r.header.Get("Vary"), want)
 			}
 		}
+	}
+	if r := h.do("GET", "/", nil, http.Header{"Accept-Encoding": {"gzip, zstd"}}); r.header.Get("Content-Encoding") != "zstd" {
+		t.Errorf("only pages have a form in zstd, and the home page came in %q", r.header.Get("Content-Encoding"))
 	}
 }
 
