@@ -116,6 +116,7 @@ func TestCrawl(t *testing.T) {
 	}
 	html, markdown := "text/html", "text/markdown"
 	get("/", html)
+	get("/", html)
 	for i := range 1000 {
 		for range 2 {
 			get(fmt.Sprint("/markets/", i), html)
