@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -298,6 +299,33 @@ func TestDearFilters(t *testing.T) {
 	get("limit=7", "gzip").fine()
 	get(fmt.Sprintf("q=w%d", made-1), "gzip").fine()
 	get(fmt.Sprintf("limit=5&q=W%d!", made-1), "gzip").fine()
+}
+
+// TestEveryAddressIsLimited checks that answers which need no database count against the limit of answers from
+// memory, whether or not there is something at the address.
+func TestEveryAddressIsLimited(t *testing.T) {
+	t.Parallel()
+	s := start(t, backends[0], limited, func(c *config.Config) { c.RateLimitSnapshot = config.Rate{N: 3, Per: time.Hour} })
+	style := regexp.MustCompile(`/static/[^"]+\.css[^"]*`).Find(s.do(t, call{path: "/"}).raw)
+	for i, c := range []struct {
+		path   string
+		status int
+	}{
+		{string(style), 200},
+		{"/static/none.css", 404}, {"/clients/none", 404}, {"/none", 404}, {"/api/none", 404},
+		{"/robots.txt", 200}, {"/llms.txt", 200}, {"/api/health", 200}, {"/api/openapi.json", 200}, {"/api/intelligence/markets", 200},
+	} {
+		address := from(fmt.Sprintf("192.0.2.%d", i+1))
+		for n := range 5 {
+			want := c.status
+			if n >= 3 {
+				want = http.StatusTooManyRequests
+			}
+			if got := s.do(t, call{path: c.path, header: address}); got.status != want {
+				t.Errorf("%s, request %d: %d, want %d", c.path, n+1, got.status, want)
+			}
+		}
+	}
 }
 
 // TestFullOfDearReads checks that while expensive reads wait for a locked table, further ones are refused at

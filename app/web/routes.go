@@ -71,7 +71,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Get("/manifest.webmanifest", memory, s.manifest)
 	srv.App.Get("/sw.js", memory, s.serviceWorker)
 	srv.App.Get("/clients/:name", memory, s.clientFile)
-	srv.App.Get("/static/*", s.file)
+	srv.App.Get("/static/*", memory, s.file)
 	srv.App.Post("/agents/new", s.ownForms, srv.Limits.Writes(), s.register(srv.Limits))
 	if s.SignIn != nil {
 		s.registerSignIn(srv)
