@@ -45,6 +45,8 @@ type Limits struct {
 
 type class struct {
 	name   string
+	noun   string // what is counted, in the plural
+	caller string // who sends what is counted, as in "from this address"
 	rate   config.Rate
 	policy []byte // value of RateLimit-Policy
 	local  *buckets
@@ -52,12 +54,12 @@ type class struct {
 
 func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logger, now func() time.Time) *Limits {
 	l := &Limits{
-		snapshot: newClass("snapshot", cfg.RateLimitSnapshot),
-		reads:    newClass("reads", cfg.RateLimitReads),
-		writes:   newClass("writes", cfg.RateLimitWrites),
-		failures: newClass("failures", cfg.RateLimitFailures),
-		reports:  newClass("reports", reportsOf(cfg)),
-		clients:  newClass("clients", clientsOf(cfg)),
+		snapshot: newClass("snapshot", "requests for signals, documents and files", ofAddress, cfg.RateLimitSnapshot),
+		reads:    newClass("reads", "reads", ofKey, cfg.RateLimitReads),
+		writes:   newClass("writes", "publications", ofKey, cfg.RateLimitWrites),
+		failures: newClass("failures", "failed credentials", ofAddress, cfg.RateLimitFailures),
+		reports:  newClass("reports", "reports", ofAddress, reportsOf(cfg)),
+		clients:  newClass("clients", "registered apps", ofAddress, clientsOf(cfg)),
 
 		strangers: newStrangerLimits(cfg),
 		prefix:    "pulsecast:",
@@ -89,8 +91,16 @@ func clientsOf(cfg *config.Config) config.Rate {
 	return config.Rate{N: 60, Per: time.Hour}
 }
 
-func newClass(name string, rate config.Rate) class {
-	c := class{name: name, rate: rate}
+// The callers that limits count.
+const (
+	ofAddress = "from this address"
+	ofKey     = "from this key, or this address if no key was sent"
+	ofKeys    = "from all keys of this address or owner together"
+	ofAll     = "in the whole service"
+)
+
+func newClass(name, noun, caller string, rate config.Rate) class {
+	c := class{name: name, noun: noun, caller: caller, rate: rate}
 	if !rate.Off() {
 		c.policy = fmt.Appendf(nil, "%q;q=%d;w=%d", name, rate.N, int(rate.Per.Seconds()))
 		c.local = newBuckets()
@@ -284,16 +294,10 @@ func (cl *class) announce(c *fiber.Ctx, v verdict) {
 }
 
 func (cl *class) refusal(v verdict) error {
-	who := "this address"
-	if cl.name == "reads" || cl.name == "writes" {
-		who = "this key, or this address if no key was sent"
-	}
-	if cl.name == "shared-writes" {
-		who = "all keys of this address or owner together"
-	}
-	what := map[string]string{
-		"snapshot": "requests for signals", "reads": "reads", "writes": "publications", "shared-writes": "publications", "failures": "failed credentials", "reports": "reports", "clients": "registered apps",
-	}[cl.name]
-	return problem.RateLimited(fmt.Sprintf("More than %s %s from %s. Wait %d s, then send them more slowly.",
-		cl.rate, what, who, max(seconds(v.retry), 1)), v.retry)
+	return cl.refusalWith(v, "Wait %d s, then send them more slowly.")
+}
+
+// refusalWith is refusal with another advice, which has a verb for the seconds to wait.
+func (cl *class) refusalWith(v verdict, advice string) error {
+	return problem.RateLimited(fmt.Sprintf("More than %s %s %s. "+advice, cl.rate, cl.noun, cl.caller, max(seconds(v.retry), 1)), v.retry)
 }

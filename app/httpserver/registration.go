@@ -3,12 +3,10 @@ package httpserver
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/config"
-	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // strangerLimits bound what one person can do with many agents. They limit the registrations from an address
@@ -19,9 +17,9 @@ type strangerLimits struct {
 
 func newStrangerLimits(cfg *config.Config) strangerLimits {
 	return strangerLimits{
-		registrations: newClass("registrations", cfg.RegistrationRate),
-		ceiling:       newClass("all-registrations", cfg.RegistrationCeiling),
-		sharedWrites:  newClass("shared-writes", cfg.RateLimitWritesAddress),
+		registrations: newClass("registrations", "new agents", ofAddress, cfg.RegistrationRate),
+		ceiling:       newClass("all-registrations", "new agents", ofAll, cfg.RegistrationCeiling),
+		sharedWrites:  newClass("shared-writes", "publications", ofKeys, cfg.RateLimitWritesAddress),
 	}
 }
 
@@ -43,8 +41,7 @@ func (l *Limits) AdmitAgent(c *fiber.Ctx) func(context.Context) error {
 			tightest.add(own, v)
 			if !v.ok {
 				tightest.announce(c)
-				return problem.RateLimited(fmt.Sprintf("More than %s new agents from this address. Wait %d s, or use the key of an agent that you have.",
-					own.rate, max(seconds(v.retry), 1)), v.retry)
+				return own.refusalWith(v, "Wait %d s, or use the key of an agent that you have.")
 			}
 		}
 		if !all.rate.Off() {
@@ -52,8 +49,7 @@ func (l *Limits) AdmitAgent(c *fiber.Ctx) func(context.Context) error {
 			tightest.add(all, v)
 			if !v.ok {
 				tightest.announce(c)
-				return problem.RateLimited(fmt.Sprintf("More than %s new agents in the whole service. Wait %d s and try again; nothing is wrong with your request.",
-					all.rate, max(seconds(v.retry), 1)), v.retry)
+				return all.refusalWith(v, "Wait %d s and try again; nothing is wrong with your request.")
 			}
 		}
 		tightest.announce(c)
