@@ -53,7 +53,7 @@ func (c *chunks) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 func limited(cfg *config.Config) {
 	by := config.Default()
 	cfg.RateLimitReads, cfg.RateLimitWrites, cfg.RateLimitSnapshot = by.RateLimitReads, by.RateLimitWrites, by.RateLimitSnapshot
-	cfg.RateLimitFailures, cfg.TrustedProxies = by.RateLimitFailures, "127.0.0.1"
+	cfg.RateLimitReadsAddress, cfg.RateLimitFailures, cfg.TrustedProxies = by.RateLimitReadsAddress, by.RateLimitFailures, "127.0.0.1"
 }
 
 // from returns the header of a client's address. All tests share one Redis, which counts by address.
@@ -420,4 +420,40 @@ func sent(req *http.Request) string {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	return fmt.Sprint(res.StatusCode, " ", string(body), err)
+}
+
+// TestManyKeysOfOneAddress checks that five keys of one address can read only as much as three, however often
+// they try, and that a key at another address and readers without a key are served.
+func TestManyKeysOfOneAddress(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, b, limited, func(c *config.Config) { // by the hour, so that no unit returns during the test
+				c.RateLimitReads, c.RateLimitReadsAddress = config.Rate{N: 100, Per: time.Hour}, config.Rate{N: 300, Per: time.Hour}
+				c.RateLimitWrites = config.Rate{} // registrations of other tests count against the same address in Redis
+			})
+			attacker := fmt.Sprintf("198.18.%d.%d", rand.IntN(256), rand.IntN(256)) // new to Redis
+			search := func(key, address string, n int) answer {
+				return s.do(t, call{path: fmt.Sprintf("/api/predictions?limit=100&sort=edge&q=word%d", n), bearer: key, header: from(address)})
+			}
+			made := 0
+			for k := range 5 {
+				key := s.register(t, fmt.Sprint("Ada ", k))
+				for n := range 10 {
+					switch got := search(key, attacker, 10*k+n); got.status {
+					case http.StatusOK:
+						made++
+					default:
+						got.refused(http.StatusTooManyRequests, "rate_limited")
+					}
+				}
+			}
+			if most := 300 / int(httpserver.Search); made > most || made < most-3 { // each refusal costs a unit
+				t.Errorf("%d searches were answered, want %d at most", made, most)
+			}
+			search(s.register(t, "Bob"), "198.19.0.1", 100).fine()
+			search("", attacker, 101).fine()
+		})
+	}
 }

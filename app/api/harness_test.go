@@ -77,7 +77,8 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 	}
 	cfg.LogFormat, cfg.Registration, cfg.Drain = "off", "open", 0
 	cfg.RateLimitReads, cfg.RateLimitWrites, cfg.RateLimitFailures, cfg.RateLimitSnapshot = config.Rate{}, config.Rate{}, config.Rate{}, config.Rate{}
-	cfg.RateLimitWritesAddress, cfg.RegistrationRate, cfg.RegistrationCeiling = config.Rate{}, config.Rate{}, config.Rate{}
+	cfg.RateLimitReadsAddress, cfg.RateLimitWritesAddress = config.Rate{}, config.Rate{}
+	cfg.RegistrationRate, cfg.RegistrationCeiling = config.Rate{}, config.Rate{}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -52,6 +52,7 @@ type Config struct {
 	EdgeFilter             string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default scripting-library User-Agents on the intelligence endpoints."`
 	TrustedProxies         string `env:"TRUSTED_PROXIES" name:"trusted-proxies" group:"Limits" help:"Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted."`
 	RateLimitReads         Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Units of reading per key, or per address without a key: N/s, N/min, N/h or off."`
+	RateLimitReadsAddress  Rate   `env:"RATE_LIMIT_READS_ADDRESS" name:"rate-limit-reads-address" default:"3600/min" group:"Limits" help:"Units of reading by all keys of one address, and by all keys of one owner if it is known."`
 	RateLimitWrites        Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publications per agent."`
 	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publications by all agents of one address, and by all agents of one owner if it is known."`
 	RegistrationRate       Rate   `env:"REGISTRATION_RATE" name:"registration-rate" default:"5/h" group:"Limits" help:"New agents per address."`

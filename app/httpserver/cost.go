@@ -77,7 +77,7 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	r := of(c.Context())
 	leave, err = s.reads.enter(c.UserContext(), place{counted(c), cost.length()}, r.start.Add(r.checking))
 	if r.shed = err != nil; r.shed {
-		s.Limits.giveBackReads(c, int(cost)-1)
+		s.Limits.uncount(c, s.Limits.chargeMore(c, int(cost)-1))
 	}
 	return leave, memo.Private(err)
 }
@@ -95,31 +95,30 @@ func (s *Server) Made(cost Cost) fiber.Handler {
 	}
 }
 
-// moreReads counts n units beyond the one that Reads has counted, but never more than the whole limit. If
-// too few are left, it counts none and returns the 429 to send.
+// moreReads counts n units beyond the one that Reads has counted. If too few are left, it counts none and
+// returns the 429 to send.
 func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
-	if l.reads.rate.Off() || n <= 0 {
+	if n <= 0 {
 		return nil
 	}
-	v := l.take(c.UserContext(), &l.reads, counted(c), min(n, l.reads.rate.N-1))
-	if !v.ok { // a retry counts the first unit again
-		v.retry += l.reads.rate.Per / time.Duration(l.reads.rate.N)
-	}
-	l.reads.announce(c, v)
-	if v.ok {
+	cl, v := l.count(c, l.chargeMore(c, n))
+	if cl == nil {
 		return nil
 	}
+	v.retry += cl.rate.Per / time.Duration(cl.rate.N) // a retry counts the first unit again
 	return problem.RateLimited(fmt.Sprintf(
-		"This read costs %d units, because its answer has to be made, and %d are left of %s. Wait %d s, or send cheaper reads: %s.",
-		n+1, v.remaining, l.reads.rate, max(seconds(v.retry), 1), cheaper), v.retry)
+		"This read costs %d units, because its answer has to be made, and %d are left of %s %s. Wait %d s, or send cheaper reads: %s.",
+		n+1, v.remaining, cl.rate, cl.caller, max(seconds(v.retry), 1), cheaper), v.retry)
 }
 
-// giveBackReads uncounts the n units that moreReads has counted.
-func (l *Limits) giveBackReads(c *fiber.Ctx, n int) {
-	if l.reads.rate.Off() || n <= 0 {
-		return
+// chargeMore returns the charges of n units beyond the one that Reads has counted. No limit is charged more than
+// Reads has left of it, so that a limit below the cost of a read doesn't forbid the read.
+func (l *Limits) chargeMore(c *fiber.Ctx, n int) []charge {
+	list := charges(c, &l.reads, &l.strangers.sharedReads, n)
+	for i := range list {
+		list[i].n = min(n, list[i].class.rate.N-1)
 	}
-	l.reads.announce(c, l.giveBack(c.UserContext(), &l.reads, counted(c), min(n, l.reads.rate.N-1)))
+	return list
 }
 
 // cheaper names reads that a caller can send instead of an expensive one.

@@ -141,15 +141,20 @@ func (l *Limits) allowSnapshot(addr netip.Addr) bool {
 }
 
 // Reads returns middleware that limits reads. It counts per agent if RequireAgent or OptionalAgent ran
-// before and found one, else per address.
-func (l *Limits) Reads() fiber.Handler { return l.guard(&l.reads) }
+// before and found one, else per address. For a request with a key it also counts all keys of the address and,
+// if the owner is known, all keys of the owner.
+func (l *Limits) Reads() fiber.Handler { return l.limit(&l.reads, &l.strangers.sharedReads) }
 
-// Writes returns middleware that limits publishing. It counts like Reads. For a request with a key it also
-// counts per address and, if the owner is known, per owner.
-func (l *Limits) Writes() fiber.Handler {
+// Writes returns middleware that limits publishing. It counts like Reads.
+func (l *Limits) Writes() fiber.Handler { return l.limit(&l.writes, &l.strangers.sharedWrites) }
+
+func (l *Limits) limit(own, shared *class) fiber.Handler {
+	if own.rate.Off() && shared.rate.Off() {
+		return pass
+	}
 	return func(c *fiber.Ctx) error {
-		if err := l.countWrites(c, 1, (*class).refusal); err != nil {
-			return err
+		if cl, v := l.count(c, charges(c, own, shared, 1)); cl != nil {
+			return cl.refusal(v)
 		}
 		return c.Next()
 	}
@@ -198,16 +203,18 @@ func (l *Limits) MaxWrites() int {
 }
 
 // MoreWrites counts n publications of a request beyond the one that Writes has counted. If a limit has
-// fewer left, MoreWrites counts none against it and returns the 429 to send.
+// fewer left, MoreWrites counts none and returns the 429 to send.
 func (l *Limits) MoreWrites(c *fiber.Ctx, n int) error {
 	if n <= 0 {
 		return nil
 	}
-	return l.countWrites(c, n, func(cl *class, v verdict) error {
-		return problem.RateLimited(fmt.Sprintf(
-			"%d publications are left of %s, and these are %d. Nothing was stored. Send no more than are left, or send the same request again in %d s.",
-			v.remaining, cl.rate, n+1, max(seconds(v.retry), 1)), v.retry)
-	})
+	cl, v := l.count(c, charges(c, &l.writes, &l.strangers.sharedWrites, n))
+	if cl == nil {
+		return nil
+	}
+	return problem.RateLimited(fmt.Sprintf(
+		"%d publications are left of %s, and these are %d. Nothing was stored. Send no more than are left, or send the same request again in %d s.",
+		v.remaining, cl.rate, n+1, max(seconds(v.retry), 1)), v.retry)
 }
 
 // counted returns the key that a request counts against: its agent, else its address.

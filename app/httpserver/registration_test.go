@@ -115,6 +115,65 @@ func TestSharedLimitsAddUpOverNodes(t *testing.T) {
 	}
 }
 
+// TestKeysShareOneAllowanceOfReads checks that all keys of one address, or of one owner at any address, share an
+// allowance of reads. A refused read costs its key nothing, and readers without a key have their own allowance.
+func TestKeysShareOneAllowanceOfReads(t *testing.T) {
+	t.Parallel()
+	n := run(t, func(o *Options) {
+		o.Now = newClock().now
+		o.Config.TrustedProxies = "127.0.0.1"
+		o.Config.RateLimitReads, o.Config.RateLimitReadsAddress = perHour(60), perHour(150)
+		o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
+			owner, _, _ := strings.Cut(bearer, ".")
+			return owned{uuid.NewSHA1(uuid.Nil, []byte(bearer)), strings.TrimPrefix(owner, "none")}, nil
+		}
+	}, func(s *Server) {
+		s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Made(Search), ok)
+		s.App.Get("/api/list", s.OptionalAgent(), s.Limits.Reads(), ok)
+	})
+	read := func(path, address, key string, status int, limit string) {
+		t.Helper()
+		headers := []string{"X-Forwarded-For: " + address}
+		if key != "" {
+			headers = append(headers, "Authorization: Bearer "+key)
+		}
+		r := n.do(t, "GET", path, headers...)
+		checkFields(t, r.Header)
+		if got := r.Header.Get("RateLimit"); r.StatusCode != status || !strings.HasPrefix(got, limit+";t=") {
+			t.Errorf("%s of %q from %s: %d, %s; want %d, %s: %s", path, key, address, r.StatusCode, got, status, limit, r.body)
+		}
+		if status == 429 && !strings.Contains(r.body, "all keys of this address or owner together") {
+			t.Errorf("the refusal doesn't name the limit: %s", r.body)
+		}
+	}
+	for _, attack := range []struct {
+		owner   string
+		address func(i int) string
+	}{
+		{"none", func(int) string { return "192.0.2.1" }},
+		{"olga", func(i int) string { return fmt.Sprint("198.51.100.", i) }},
+	} {
+		for i := range 7 {
+			left := 150 - 20*(i+1)
+			limit := `"reads";r=40`
+			if left < 40 {
+				limit = fmt.Sprintf(`"shared-reads";r=%d`, left)
+			}
+			read("/api/search", attack.address(i), fmt.Sprint(attack.owner, ".", i), 200, limit)
+		}
+		for i := range 5 { // the first unit of a search remains counted
+			read("/api/search", attack.address(7), attack.owner+".7", 429, fmt.Sprintf(`"shared-reads";r=%d`, 9-i))
+		}
+		for i := range 5 {
+			read("/api/list", attack.address(i), fmt.Sprint(attack.owner, ".", i), 200, fmt.Sprintf(`"shared-reads";r=%d`, 4-i))
+		}
+		read("/api/list", attack.address(9), attack.owner+".9", 429, `"shared-reads";r=0`)
+	}
+	read("/api/search", "192.0.2.1", "", 200, `"reads";r=40`)
+	read("/api/search", "203.0.113.1", "none.7", 200, `"reads";r=35`) // five refused searches cost a unit each
+	read("/api/search", "203.0.113.2", "none.9", 200, `"reads";r=40`)
+}
+
 // TestFortyAgentsShareOneAllowance checks that forty agents share one allowance if they run at one address,
 // or belong to one owner at any address. The announced limit is the one with the least left.
 func TestFortyAgentsShareOneAllowance(t *testing.T) {

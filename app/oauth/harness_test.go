@@ -59,7 +59,8 @@ func start(t *testing.T, kind database.Kind, change ...func(*config.Config)) *se
 	cfg.Drain = 0
 	cfg.Addr, cfg.DatabaseURL, cfg.LogFormat, cfg.Registration = ln.Addr().String(), dbtest.URL(t, kind), "off", "open"
 	cfg.RateLimitReads, cfg.RateLimitWrites, cfg.RateLimitFailures, cfg.RateLimitSnapshot = config.Rate{}, config.Rate{}, config.Rate{}, config.Rate{}
-	cfg.RateLimitWritesAddress, cfg.RegistrationRate, cfg.RegistrationCeiling = config.Rate{}, config.Rate{}, config.Rate{}
+	cfg.RateLimitReadsAddress, cfg.RateLimitWritesAddress = config.Rate{}, config.Rate{}
+	cfg.RegistrationRate, cfg.RegistrationCeiling = config.Rate{}, config.Rate{}
 	for _, c := range change {
 		c(&cfg)
 	}

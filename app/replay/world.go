@@ -146,8 +146,8 @@ func worldSettings(cfg config.Config) config.Config {
 	cfg.IdentityURL, cfg.AdminScope, cfg.Registration, cfg.EdgeFilter = "", "", "closed", "off"
 	cfg.BackupEvery, cfg.StreamsMax, cfg.ArchiveURL = 0, 0, archive.Off
 	for _, rate := range []*config.Rate{
-		&cfg.RateLimitReads, &cfg.RateLimitWrites, &cfg.RateLimitWritesAddress, &cfg.RegistrationRate, &cfg.RegistrationCeiling,
-		&cfg.RateLimitFailures, &cfg.RateLimitSnapshot,
+		&cfg.RateLimitReads, &cfg.RateLimitReadsAddress, &cfg.RateLimitWrites, &cfg.RateLimitWritesAddress,
+		&cfg.RegistrationRate, &cfg.RegistrationCeiling, &cfg.RateLimitFailures, &cfg.RateLimitSnapshot,
 	} {
 		*rate = config.Rate{}
 	}

@@ -1,0 +1,76 @@
+package httpserver
+
+import (
+	"crypto/sha256"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// charge is what a request costs one of the callers that it counts against.
+type charge struct {
+	class *class
+	key   bucketKey
+	n     int
+}
+
+// charges returns the charges of a request: own to its key and shared to its address and its owner, if that is
+// known. Without a key it is own to its address.
+func charges(c *fiber.Ctx, own, shared *class, n int) []charge {
+	list := make([]charge, 0, 3)
+	if !own.rate.Off() {
+		list = append(list, charge{own, counted(c), n})
+	}
+	p := PrincipalOf(c)
+	if shared.rate.Off() || p == nil {
+		return list
+	}
+	list = append(list, charge{shared, addrKey(ClientAddr(c)), n})
+	if owned, ok := p.(Owned); ok && owned.OwnerID() != "" {
+		sum := sha256.Sum256([]byte(owned.OwnerID()))
+		list = append(list, charge{shared, bucketKey{'o', [16]byte(sum[:16])}, n})
+	}
+	return list
+}
+
+// count counts all charges, and announces the limit with the least left. If a limit has too little left, count
+// counts none, and returns the limit and its verdict.
+func (l *Limits) count(c *fiber.Ctx, list []charge) (exceeded *class, v verdict) {
+	tightest := announcement{}
+	for i, ch := range list {
+		v = l.take(c.UserContext(), ch.class, ch.key, ch.n)
+		if tightest.add(ch.class, v); !v.ok {
+			l.uncount(c, list[:i])
+			exceeded = ch.class
+			break
+		}
+	}
+	tightest.announce(c)
+	return exceeded, v
+}
+
+// uncount gives back charges that were counted, and announces the limit with the least left.
+func (l *Limits) uncount(c *fiber.Ctx, list []charge) {
+	tightest := announcement{}
+	for _, ch := range list {
+		tightest.add(ch.class, l.giveBack(c.UserContext(), ch.class, ch.key, ch.n))
+	}
+	tightest.announce(c)
+}
+
+// announcement is the limit to announce: the refused one, else the one with the least left.
+type announcement struct {
+	class   *class
+	verdict verdict
+}
+
+func (a *announcement) add(cl *class, v verdict) {
+	if a.class == nil || !v.ok || v.remaining < a.verdict.remaining {
+		a.class, a.verdict = cl, v
+	}
+}
+
+func (a *announcement) announce(c *fiber.Ctx) {
+	if a.class != nil {
+		a.class.announce(c, a.verdict)
+	}
+}
