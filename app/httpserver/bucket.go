@@ -22,6 +22,8 @@ type bucketKey struct {
 
 func agentKey(id uuid.UUID) bucketKey { return bucketKey{'a', id} }
 
+func (k bucketKey) isAgent() bool { return k.kind == 'a' }
+
 func addrKey(addr netip.Addr) bucketKey {
 	k := bucketKey{kind: 'i'}
 	if addr.IsValid() {

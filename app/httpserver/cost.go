@@ -36,29 +36,29 @@ const (
 	Drawing Cost = 30
 )
 
-// length returns the class of the queue that an answer waits in.
-func (c Cost) length() length {
+// queue returns the class of the queue that an answer waits in.
+func (c Cost) queue() queueClass {
 	if c <= Listing {
 		return quick
 	}
-	return dear
+	return expensive
 }
 
 const (
-	// quickQueue and dearQueue are the largest numbers of waiting requests per place.
-	quickQueue, dearQueue = 64, 16
-	// quickShare and dearShare are the largest numbers of requests of one caller that are being answered or
+	// quickQueue and expensiveQueue are the largest numbers of waiting requests per place.
+	quickQueue, expensiveQueue = 64, 16
+	// quickShare and expensiveShare are the largest numbers of requests of one caller that are being answered or
 	// wait.
-	quickShare, dearShare = 16, 4
+	quickShare, expensiveShare = 16, 4
 )
 
 // newReadLane makes the lane for answers that aren't in memory. If reads aren't limited, one caller may use
 // all places and queues.
 func newReadLane(places int, limited bool) *lane {
-	queue := [lengths]int{quick: quickQueue * places, dear: dearQueue * places}
-	share := [lengths]int{quick: quickShare, dear: dearShare}
+	queue := [queueClasses]int{quick: quickQueue * places, expensive: expensiveQueue * places}
+	share := [queueClasses]int{quick: quickShare, expensive: expensiveShare}
 	if !limited {
-		share = [lengths]int{quick: queue[quick] + places, dear: queue[dear] + places}
+		share = [queueClasses]int{quick: queue[quick] + places, expensive: queue[expensive] + places}
 	}
 	return newLane(places, queue, share)
 }
@@ -75,7 +75,7 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 		return nil, memo.Private(err)
 	}
 	r := of(c.Context())
-	leave, err = s.reads.enter(c.UserContext(), place{counted(c), cost.length()}, r.start.Add(r.checking))
+	leave, err = s.reads.enter(c.UserContext(), ticket{counted(c), cost.queue()}, r.start.Add(r.checking))
 	if r.shed = err != nil; r.shed {
 		s.Limits.uncount(c, s.Limits.chargeMore(c, int(cost)-1))
 	}

@@ -15,43 +15,35 @@ const lanePatience = time.Second
 
 // lane bounds how many requests do costly work at the same time, and how many wait for it. Requests with a
 // key go before those without one, so that visitors can't hold up agents. Quick requests go before
-// expensive (dear) ones. Each of the four queues is first in, first out.
+// expensive ones. Each of the four queues is first in, first out.
 type lane struct {
-	places int          // requests that work at a time
-	queue  [lengths]int // requests that wait, for each kind of caller
-	share  [lengths]int // requests of one caller that work or wait
+	places int               // requests that work at a time
+	queue  [queueClasses]int // requests that wait, for each kind of caller
+	share  [queueClasses]int // requests of one caller that work or wait
 	mu     sync.Mutex
 	busy   int
-	held   [lengths]map[bucketKey]int
-	// waiting holds the queues in the order in which they are served. A channel is closed when its request
+	held   [queueClasses]map[bucketKey]int
+	// waiting holds the queues: of agents, then of callers without a key. A channel is closed when its request
 	// gets a place.
-	waiting [2 * lengths][]chan struct{}
+	waiting [2][queueClasses][]chan struct{}
 }
 
-// length says whether a request works for a short or a long time.
-type length int
+// queueClass says whether a request works for a short or a long time.
+type queueClass int
 
 const (
-	quick length = iota
-	dear
-	lengths
+	quick queueClass = iota
+	expensive
+	queueClasses
 )
 
-// place is a caller that works or waits in a lane, and the length of its work.
-type place struct {
-	by     bucketKey
-	length length
+// ticket is a request for a place in a lane.
+type ticket struct {
+	by    bucketKey
+	class queueClass
 }
 
-// queue returns the index of the queue to wait in.
-func (p place) queue() length {
-	if p.by.kind == 'a' {
-		return p.length
-	}
-	return lengths + p.length
-}
-
-func newLane(places int, queue, share [lengths]int) *lane {
+func newLane(places int, queue, share [queueClasses]int) *lane {
 	l := &lane{places: places, queue: queue, share: share}
 	for i := range l.held {
 		l.held[i] = map[bucketKey]int{}
@@ -62,12 +54,12 @@ func newLane(places int, queue, share [lengths]int) *lane {
 // enter waits for a place until lanePatience after the request came, and then returns a 503. It returns a 503
 // at once to a caller that has used up its share, and to every caller while the queue is full. If err is
 // nil, the caller must call leave.
-func (l *lane) enter(ctx context.Context, p place, came time.Time) (leave func(), err error) {
-	turn, err := l.begin(p)
+func (l *lane) enter(ctx context.Context, t ticket, came time.Time) (leave func(), err error) {
+	turn, err := l.begin(t)
 	if err != nil {
 		return nil, err
 	}
-	leave = sync.OnceFunc(func() { l.end(p) })
+	leave = sync.OnceFunc(func() { l.end(t) })
 	if turn == nil {
 		return leave, nil
 	}
@@ -77,7 +69,7 @@ func (l *lane) enter(ctx context.Context, p place, came time.Time) (leave func()
 	case <-turn:
 		return leave, nil
 	case <-ctx.Done():
-		if l.giveUp(p, turn) {
+		if l.giveUp(t, turn) {
 			return nil, laneFull()
 		}
 		return leave, nil
@@ -85,61 +77,79 @@ func (l *lane) enter(ctx context.Context, p place, came time.Time) (leave func()
 }
 
 // begin takes a place, or joins a queue. turn is nil if the request has a place.
-func (l *lane) begin(p place) (turn chan struct{}, err error) {
+func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	held := l.held[p.length]
-	if held[p.by] >= l.share[p.length] {
+	held := l.held[t.class]
+	if held[t.by] >= l.share[t.class] {
 		return nil, laneShare()
 	}
 	if l.busy < l.places {
 		l.busy++
-		held[p.by]++
+		held[t.by]++
 		return nil, nil
 	}
-	queue := &l.waiting[p.queue()]
-	if len(*queue) >= l.queue[p.length] {
+	queue := l.queueOf(t)
+	if len(*queue) >= l.queue[t.class] {
 		return nil, laneFull()
 	}
 	turn = make(chan struct{})
 	*queue = append(*queue, turn)
-	held[p.by]++
+	held[t.by]++
 	return turn, nil
 }
 
+// queueOf returns the queue to wait in.
+func (l *lane) queueOf(t ticket) *[]chan struct{} {
+	if t.by.isAgent() {
+		return &l.waiting[0][t.class]
+	}
+	return &l.waiting[1][t.class]
+}
+
 // giveUp takes a request out of its queue. It returns false if the request has got a place meanwhile.
-func (l *lane) giveUp(p place, turn chan struct{}) bool {
+func (l *lane) giveUp(t ticket, turn chan struct{}) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	queue := &l.waiting[p.queue()]
+	queue := l.queueOf(t)
 	i := slices.Index(*queue, turn)
 	if i < 0 {
 		return false
 	}
 	*queue = slices.Delete(*queue, i, i+1)
-	l.release(p)
+	l.release(t)
 	return true
 }
 
 // end gives the place to the next request in the queues.
-func (l *lane) end(p place) {
+func (l *lane) end(t ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.release(p)
-	for i := range l.waiting {
-		if queue := &l.waiting[i]; len(*queue) > 0 {
-			close((*queue)[0])
-			*queue = slices.Delete(*queue, 0, 1)
+	l.release(t)
+	for kind := range l.waiting {
+		if l.serve(&l.waiting[kind]) {
 			return
 		}
 	}
 	l.busy--
 }
 
-func (l *lane) release(p place) {
-	held := l.held[p.length]
-	if held[p.by]--; held[p.by] == 0 {
-		delete(held, p.by)
+// serve gives a place to the next request of one kind of caller. It returns false if none waits.
+func (l *lane) serve(queues *[queueClasses][]chan struct{}) bool {
+	for class := range queues {
+		if queue := &queues[class]; len(*queue) > 0 {
+			close((*queue)[0])
+			*queue = slices.Delete(*queue, 0, 1)
+			return true
+		}
+	}
+	return false
+}
+
+func (l *lane) release(t ticket) {
+	held := l.held[t.class]
+	if held[t.by]--; held[t.by] == 0 {
+		delete(held, t.by)
 	}
 }
 

@@ -22,14 +22,14 @@ func visitor(n byte) bucketKey { return bucketKey{kind: 'i', who: [16]byte{n}} }
 // TestLaneOrder checks that requests with a key go first, then quick ones, then those that came first.
 func TestLaneOrder(t *testing.T) {
 	t.Parallel()
-	l := newLane(1, [lengths]int{8, 8}, [lengths]int{8, 8})
-	leave, err := l.enter(t.Context(), place{visitor(1), dear}, time.Now())
+	l := newLane(1, [queueClasses]int{8, 8}, [queueClasses]int{8, 8})
+	leave, err := l.enter(t.Context(), ticket{visitor(1), expensive}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	agent := agentKey(uuid.Max)
 	var turns []chan struct{}
-	for _, p := range []place{{visitor(2), dear}, {visitor(2), quick}, {agent, dear}, {visitor(3), dear}, {agent, quick}} {
+	for _, p := range []ticket{{visitor(2), expensive}, {visitor(2), quick}, {agent, expensive}, {visitor(3), expensive}, {agent, quick}} {
 		turn, err := l.begin(p)
 		if err != nil || turn == nil {
 			t.Fatalf("%v: %v", p, err)
@@ -52,9 +52,9 @@ func TestLaneOrder(t *testing.T) {
 				}
 			}
 		}
-		l.end([]place{{visitor(2), dear}, {visitor(2), quick}, {agent, dear}, {visitor(3), dear}, {agent, quick}}[want])
+		l.end([]ticket{{visitor(2), expensive}, {visitor(2), quick}, {agent, expensive}, {visitor(3), expensive}, {agent, quick}}[want])
 	}
-	if l.busy != 0 || len(l.held[quick])+len(l.held[dear]) != 0 {
+	if l.busy != 0 || len(l.held[quick])+len(l.held[expensive]) != 0 {
 		t.Errorf("%d places and %v are left", l.busy, l.held)
 	}
 }
@@ -63,40 +63,40 @@ func TestLaneOrder(t *testing.T) {
 // up leaves its place in the queue.
 func TestLaneBounds(t *testing.T) {
 	t.Parallel()
-	l := newLane(1, [lengths]int{1, 2}, [lengths]int{1, 2})
-	refused := func(p place) bool {
+	l := newLane(1, [queueClasses]int{1, 2}, [queueClasses]int{1, 2})
+	refused := func(p ticket) bool {
 		_, err := l.begin(p)
 		refusal, ok := err.(*problem.Error)
 		return ok && refusal.Code == problem.CodeUnavailable.Name && refusal.RetryAfter > 0
 	}
-	if _, err := l.begin(place{visitor(1), dear}); err != nil {
+	if _, err := l.begin(ticket{visitor(1), expensive}); err != nil {
 		t.Fatal(err)
 	}
-	waits, err := l.begin(place{visitor(1), dear})
+	waits, err := l.begin(ticket{visitor(1), expensive})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !refused(place{visitor(1), dear}) {
+	if !refused(ticket{visitor(1), expensive}) {
 		t.Error("a third request of one caller waits")
 	}
-	if _, err := l.begin(place{visitor(2), dear}); err != nil {
+	if _, err := l.begin(ticket{visitor(2), expensive}); err != nil {
 		t.Fatal(err)
 	}
-	if !refused(place{visitor(3), dear}) {
+	if !refused(ticket{visitor(3), expensive}) {
 		t.Error("the queue isn't bounded")
 	}
-	if _, err := l.begin(place{visitor(3), quick}); err != nil {
+	if _, err := l.begin(ticket{visitor(3), quick}); err != nil {
 		t.Error("expensive requests fill the queue of quick ones:", err)
 	}
-	if !l.giveUp(place{visitor(1), dear}, waits) || l.giveUp(place{visitor(1), dear}, waits) {
+	if !l.giveUp(ticket{visitor(1), expensive}, waits) || l.giveUp(ticket{visitor(1), expensive}, waits) {
 		t.Error("a request must be able to give up once, and only once")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.enter(ended, place{visitor(4), dear}, time.Now()); err == nil {
+	if _, err := l.enter(ended, ticket{visitor(4), expensive}, time.Now()); err == nil {
 		t.Error("a request that has given up gets a place")
 	}
-	if n := len(l.waiting[lengths+dear]); n != 1 {
+	if n := len(l.waiting[1][expensive]); n != 1 {
 		t.Errorf("%d wait, want 1", n)
 	}
 }
@@ -116,7 +116,7 @@ func TestFullLane(t *testing.T) {
 		o.Config.TrustedProxies = "127.0.0.1"
 		o.Config.RateLimitReads, o.Config.RateLimitWrites = perMinute(1200), perMinute(120)
 	}, func(s *Server) {
-		s.App.Get("/api/dear", s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
+		s.App.Get("/api/search", s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
 			begun <- struct{}{}
 			<-goOn
 			return ok(c)
@@ -128,7 +128,7 @@ func TestFullLane(t *testing.T) {
 	statuses := make(chan int, 64)
 	for i := range 20 { // four fit in the share of an address
 		go func() {
-			statuses <- n.do(t, "GET", "/api/dear", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", i/5)).StatusCode
+			statuses <- n.do(t, "GET", "/api/search", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", i/5)).StatusCode
 		}()
 	}
 	<-begun
@@ -140,7 +140,7 @@ func TestFullLane(t *testing.T) {
 	if n := shed.Load(); n < 4 {
 		t.Errorf("%d requests were observed as refused by the lane, want 4", n)
 	}
-	r := n.do(t, "GET", "/api/dear", "X-Forwarded-For: 192.0.2.0")
+	r := n.do(t, "GET", "/api/search", "X-Forwarded-For: 192.0.2.0")
 	if r.StatusCode != 503 || r.code(t) != "unavailable" || r.Header.Get("Retry-After") == "" {
 		t.Errorf("one more: %d %s", r.StatusCode, r.body)
 	}
@@ -160,8 +160,8 @@ func TestFullLane(t *testing.T) {
 func TestWaitingForOneAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLane(1, [lengths]int{8, 8}, [lengths]int{8, 8})
-		if _, err := l.enter(t.Context(), place{visitor(0), dear}, time.Now()); err != nil {
+		l := newLane(1, [queueClasses]int{8, 8}, [queueClasses]int{8, 8})
+		if _, err := l.enter(t.Context(), ticket{visitor(0), expensive}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		answers := memo.New[string](memo.Options[int]{Size: 1, Now: time.Now})
@@ -170,7 +170,7 @@ func TestWaitingForOneAnswer(t *testing.T) {
 		for i := range 5 {
 			wg.Go(func() {
 				_, err := answers.Get(t.Context(), "", func(ctx context.Context) (int, time.Time, error) {
-					_, err := l.enter(ctx, place{visitor(byte(i)), dear}, came)
+					_, err := l.enter(ctx, ticket{visitor(byte(i)), expensive}, came)
 					return 0, time.Time{}, memo.Private(err)
 				})
 				if waited := time.Since(came); err == nil || waited != lanePatience {
@@ -191,7 +191,7 @@ func TestCostsAreCharged(t *testing.T) {
 		o.Now = clk.now
 		o.Config.RateLimitReads = perMinute(60)
 	}, func(s *Server) {
-		s.App.Get("/api/dear", s.Limits.Reads(), s.Made(Search), ok)
+		s.App.Get("/api/search", s.Limits.Reads(), s.Made(Search), ok)
 		s.App.Get("/api/kept", s.Limits.Reads(), ok)
 	})
 	for i, step := range []struct {
@@ -200,8 +200,8 @@ func TestCostsAreCharged(t *testing.T) {
 		status int
 		limit  string
 	}{
-		{"/api/dear", 0, 200, `"reads";r=40;t=1`}, {"/api/kept", 0, 200, `"reads";r=39;t=1`}, {"/api/dear", 0, 200, `"reads";r=19;t=1`},
-		{"/api/dear", 0, 429, `"reads";r=18;t=1`}, {"/api/kept", 0, 200, `"reads";r=17;t=1`}, {"/api/dear", 3, 200, `"reads";r=0;t=1`},
+		{"/api/search", 0, 200, `"reads";r=40;t=1`}, {"/api/kept", 0, 200, `"reads";r=39;t=1`}, {"/api/search", 0, 200, `"reads";r=19;t=1`},
+		{"/api/search", 0, 429, `"reads";r=18;t=1`}, {"/api/kept", 0, 200, `"reads";r=17;t=1`}, {"/api/search", 3, 200, `"reads";r=0;t=1`},
 		{"/api/kept", 0, 429, `"reads";r=0;t=1`},
 	} {
 		clk.advance(time.Duration(step.wait) * time.Second)
@@ -209,7 +209,7 @@ func TestCostsAreCharged(t *testing.T) {
 		if r.StatusCode != step.status || r.Header.Get("RateLimit") != step.limit {
 			t.Errorf("step %d: %d, %s, Retry-After %s: %s", i, r.StatusCode, r.Header.Get("RateLimit"), r.Header.Get("Retry-After"), r.body)
 		}
-		if step.path == "/api/dear" && step.status == 429 {
+		if step.path == "/api/search" && step.status == 429 {
 			if retry := r.Header.Get("Retry-After"); retry != "2" {
 				t.Errorf("Retry-After %s", retry)
 			}
@@ -222,10 +222,10 @@ func TestCostsAreCharged(t *testing.T) {
 func TestCostAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	n := run(t, func(o *Options) { o.Now, o.Config.RateLimitReads = newClock().now, perMinute(3) }, func(s *Server) {
-		s.App.Get("/api/dear", s.Limits.Reads(), s.Made(Drawing), ok)
+		s.App.Get("/api/search", s.Limits.Reads(), s.Made(Drawing), ok)
 	})
 	for i, want := range []int{200, 429} {
-		if r := n.do(t, "GET", "/api/dear"); r.StatusCode != want {
+		if r := n.do(t, "GET", "/api/search"); r.StatusCode != want {
 			t.Errorf("request %d: %d", i, r.StatusCode)
 		}
 	}

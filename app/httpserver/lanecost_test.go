@@ -22,7 +22,7 @@ func startLane(t *testing.T, adjust func(*Options), prepare func(*Server)) (n *n
 		if prepare != nil {
 			prepare(s)
 		}
-		s.App.Get("/api/dear", s.OptionalAgent(), s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
+		s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
 			if c.QueryBool("wait") {
 				close(begun)
 				<-goOn
@@ -31,7 +31,7 @@ func startLane(t *testing.T, adjust func(*Options), prepare func(*Server)) (n *n
 		})
 	})
 	first := make(chan int)
-	go func() { first <- n.do(t, http.MethodGet, "/api/dear?wait=true").StatusCode }()
+	go func() { first <- n.do(t, http.MethodGet, "/api/search?wait=true").StatusCode }()
 	<-begun
 	return n, func() {
 		close(goOn)
@@ -63,7 +63,7 @@ func TestFullLaneCostsNothing(t *testing.T) {
 				}
 			})
 			defer free()
-			r := n.do(t, http.MethodGet, "/api/dear")
+			r := n.do(t, http.MethodGet, "/api/search")
 			if got, want := r.Header.Get("RateLimit"), `"reads";r=39;`; r.StatusCode != http.StatusServiceUnavailable || !strings.HasPrefix(got, want) {
 				t.Errorf("%d, RateLimit %s, want %s: %s", r.StatusCode, got, want, r.body)
 			}
@@ -114,11 +114,11 @@ func TestSlowKeyCheck(t *testing.T) {
 	waits := func() bool {
 		n.reads.mu.Lock()
 		defer n.reads.mu.Unlock()
-		return len(n.reads.waiting[dear]) > 0
+		return len(n.reads.waiting[0][expensive]) > 0
 	}
 	status := make(chan int, 1)
 	go func() {
-		status <- n.do(t, http.MethodGet, "/api/dear", "Authorization: Bearer good").StatusCode
+		status <- n.do(t, http.MethodGet, "/api/search", "Authorization: Bearer good").StatusCode
 	}()
 	for deadline := time.Now().Add(20 * time.Second); !waits() && len(status) == 0 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
