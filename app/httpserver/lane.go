@@ -14,8 +14,8 @@ import (
 const lanePatience = time.Second
 
 // lane bounds how many requests do costly work at the same time, and how many wait for it. Requests with a
-// key go before those without one, so that visitors can't hold up agents. Quick requests go before
-// expensive ones. Each of the four queues is first in, first out.
+// key and requests without one take turns, so that neither can hold up the other. Among each, quick requests go
+// before expensive ones. Each of the four queues is first in, first out.
 type lane struct {
 	places int               // requests that work at a time
 	queue  [queueClasses]int // requests that wait, for each kind of caller
@@ -23,10 +23,19 @@ type lane struct {
 	mu     sync.Mutex
 	busy   int
 	held   [queueClasses]map[bucketKey]int
-	// waiting holds the queues: of agents, then of callers without a key. A channel is closed when its request
-	// gets a place.
-	waiting [2][queueClasses][]chan struct{}
+	// waiting holds the queues. A channel is closed when its request gets a place.
+	waiting [callerKinds][queueClasses][]chan struct{}
+	served  callerKind // the kind that got the last place out of a queue
 }
+
+// callerKind says whether a request has a key.
+type callerKind int
+
+const (
+	agents callerKind = iota
+	visitors
+	callerKinds
+)
 
 // queueClass says whether a request works for a short or a long time.
 type queueClass int
@@ -102,9 +111,9 @@ func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 // queueOf returns the queue to wait in.
 func (l *lane) queueOf(t ticket) *[]chan struct{} {
 	if t.by.isAgent() {
-		return &l.waiting[0][t.class]
+		return &l.waiting[agents][t.class]
 	}
-	return &l.waiting[1][t.class]
+	return &l.waiting[visitors][t.class]
 }
 
 // giveUp takes a request out of its queue. It returns false if the request has got a place meanwhile.
@@ -126,24 +135,17 @@ func (l *lane) end(t ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.release(t)
-	for kind := range l.waiting {
-		if l.serve(&l.waiting[kind]) {
-			return
+	for range callerKinds {
+		l.served = (l.served + 1) % callerKinds
+		for class := range queueClasses {
+			if queue := &l.waiting[l.served][class]; len(*queue) > 0 {
+				close((*queue)[0])
+				*queue = slices.Delete(*queue, 0, 1)
+				return
+			}
 		}
 	}
 	l.busy--
-}
-
-// serve gives a place to the next request of one kind of caller. It returns false if none waits.
-func (l *lane) serve(queues *[queueClasses][]chan struct{}) bool {
-	for class := range queues {
-		if queue := &queues[class]; len(*queue) > 0 {
-			close((*queue)[0])
-			*queue = slices.Delete(*queue, 0, 1)
-			return true
-		}
-	}
-	return false
 }
 
 func (l *lane) release(t ticket) {

@@ -2,9 +2,11 @@ package httpserver
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,6 +104,78 @@ func TestGiveBack(t *testing.T) {
 	}
 }
 
+// TestKeysStarveNoVisitor checks that a read without a key is answered although reads with keys of many agents
+// always wait, and that a read with a key is answered although reads without one always wait.
+func TestKeysStarveNoVisitor(t *testing.T) {
+	t.Parallel()
+	key := func(i int) string { return fmt.Sprint("Authorization: Bearer key", i) }
+	visitor := func(i int) string { return fmt.Sprint("X-Forwarded-For: 192.0.2.", i) }
+	for name, c := range map[string]struct {
+		crowd  func(i int) string
+		kind   callerKind
+		single string
+	}{
+		"keys":     {key, agents, visitor(1)},
+		"visitors": {visitor, visitors, key(1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			served := make(chan struct{})
+			var reads *lane
+			// waits reports whether a read of the crowd waits for a place.
+			waits := func() bool {
+				reads.mu.Lock()
+				defer reads.mu.Unlock()
+				return len(reads.waiting[c.kind][expensive]) > 0
+			}
+			crowded := func() {
+				for !waits() {
+					select {
+					case <-served:
+						return
+					case <-time.After(time.Millisecond):
+					}
+				}
+			}
+			n := run(t, func(o *Options) {
+				o.Config.TrustedProxies = "127.0.0.1"
+				o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
+					return principal{uuid.NewSHA1(uuid.Nil, []byte(bearer))}, nil
+				}
+			}, func(s *Server) {
+				reads = s.reads
+				s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
+					if c.QueryBool("crowd") {
+						crowded() // so that one of the crowd waits whenever a place becomes free
+					}
+					return ok(c)
+				})
+			})
+			var crowd sync.WaitGroup
+			for i := range 8 {
+				crowd.Go(func() {
+					for {
+						select {
+						case <-served:
+							return
+						default:
+							n.do(t, http.MethodGet, "/api/search?crowd=true", c.crowd(i+2))
+						}
+					}
+				})
+			}
+			crowded()
+			for range 3 {
+				if r := n.do(t, http.MethodGet, "/api/search", c.single); r.StatusCode != http.StatusOK {
+					t.Errorf("%d %s", r.StatusCode, r.body)
+				}
+			}
+			close(served)
+			crowd.Wait()
+		})
+	}
+}
+
 // TestSlowKeyCheck checks that the time for checking a key doesn't count towards the wait for a place.
 func TestSlowKeyCheck(t *testing.T) {
 	t.Parallel()
@@ -114,7 +188,7 @@ func TestSlowKeyCheck(t *testing.T) {
 	waits := func() bool {
 		n.reads.mu.Lock()
 		defer n.reads.mu.Unlock()
-		return len(n.reads.waiting[0][expensive]) > 0
+		return len(n.reads.waiting[agents][expensive]) > 0
 	}
 	status := make(chan int, 1)
 	go func() {
