@@ -4,6 +4,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -53,6 +54,7 @@ type API struct {
 	Release *release.Catalogue
 
 	admit       func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
+	admitParts  func(c *fiber.Ctx, before, part httpserver.Cost, n int) (admit func(context.Context) (leave func(), err error), err error)
 	inbox       *inbox.Reader
 	answers     *answer.Cache
 	exports     *exports
@@ -66,7 +68,7 @@ type API struct {
 
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
-	a.admit, a.Intelligence.Admit = s.Admit, s.Admit
+	a.admit, a.Intelligence.Admit, a.admitParts = s.Admit, s.Admit, s.AdmitParts
 	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds})
 	a.exports = newExports()
 	a.downloads = make(chan struct{}, downloadsAtOnce)
@@ -114,7 +116,7 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent(limits))
 	on(fiber.MethodDelete, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.closeAccount)
 	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.updateAgent)
-	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), s.Made(httpserver.Drawing), a.export)
+	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), s.Made(httpserver.Export), a.export)
 	get("/api/agents/me/updates", s.RequireAgent(), limits.Reads(), s.Made(httpserver.Listing), a.listUpdates)
 	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
 	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)

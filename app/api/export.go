@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -27,7 +28,8 @@ const (
 	// exportPage is how many predictions are in memory at a time.
 	exportPage = 100
 	// exportsAtOnce is how many exports a node writes at a time. An agent has at most one of them, so a slow
-	// reader delays only its own next export. exportReads is how many of them read a page at a time.
+	// reader delays only its own next export. exportReads is how many of them read a page, or wait in the lane for
+	// it, at a time.
 	exportsAtOnce = 32
 	exportReads   = 2
 	// exportTimeout is below the server's timeout for writing an answer.
@@ -42,7 +44,8 @@ type exportFormat interface {
 }
 
 // export streams the caller's data, newest first. JSON Lines contain its profile, keys and predictions, and
-// CSV only its predictions.
+// CSV only its predictions. Every page is paid for before the first byte, and takes a place in the lane while
+// it is read.
 func (a *API) export(c *fiber.Ctx) error {
 	args := c.Context().QueryArgs()
 	format, err := choice(args, "format", "jsonl", "csv")
@@ -59,12 +62,23 @@ func (a *API) export(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	count := exportMost
+	if next == "" {
+		if count, err = store.CountUpTo(c.UserContext(), a.DB.Reader, filter, exportMost); err != nil {
+			return err
+		}
+	}
 	keys, err := a.exportedKeys(c)
 	if err != nil {
 		return err
 	}
 	if !a.exports.begin(me.Agent.ID) {
 		return problem.Unavailable("An export of this agent, or too many exports of other agents, are being written. Try again.", 5*time.Second)
+	}
+	admit, err := a.admitParts(c, httpserver.Export, httpserver.Listing, max((count+exportPage-1)/exportPage, 1))
+	if err != nil {
+		a.exports.end(me.Agent.ID)
+		return err
 	}
 	mime, name := "application/jsonl", "pulsecast-"+me.Agent.Handle+".jsonl"
 	if format == "csv" {
@@ -82,7 +96,7 @@ func (a *API) export(c *fiber.Ctx) error {
 		if format == "csv" {
 			out = &commaSeparated{csv.NewWriter(w)}
 		}
-		return a.writeExport(ctx, out, store, filter, last, profile, keys, textOrNull(next))
+		return a.writeExport(ctx, out, store, filter, last, profile, keys, textOrNull(next), admit)
 	})
 	return nil
 }
@@ -137,15 +151,23 @@ func (e *exports) end(agentID uuid.UUID) {
 	delete(e.agents, agentID)
 }
 
+// admission waits for a place in the lane. If err is nil, the caller must call leave.
+type admission func(ctx context.Context) (leave func(), err error)
+
 // read waits until a page may be read, and then runs f.
-func (e *exports) read(ctx context.Context, f func() error) error {
+func (e *exports) read(ctx context.Context, admit admission, f func() error) error {
 	select {
 	case e.reading <- struct{}{}:
 		defer func() { <-e.reading }()
-		return f()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	leave, err := admit(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return f()
 }
 
 // exportedKeys returns the caller's keys. It returns none if this service doesn't issue keys or if the
@@ -164,7 +186,7 @@ func (a *API) exportedKeys(c *fiber.Ctx) ([]keyWire, error) {
 // would move its end, and some would be missing between this export and the next.
 func (a *API) writeExport(
 	ctx context.Context, out exportFormat, store prediction.Store, filter prediction.Filter, last uuid.UUID,
-	me agentWire, keys []keyWire, next *string,
+	me agentWire, keys []keyWire, next *string, admit admission,
 ) error {
 	if err := out.begin(me, keys); err != nil {
 		return err
@@ -172,7 +194,7 @@ func (a *API) writeExport(
 	for {
 		var records []prediction.Record
 		after := ""
-		err := a.exports.read(ctx, func() (err error) {
+		err := a.exports.read(ctx, admit, func() (err error) {
 			records, after, err = store.List(ctx, a.DB.Reader, filter)
 			return err
 		})

@@ -1,12 +1,22 @@
 package api_test
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // TestExportHoldsEverything checks that the file has every prediction of its caller once, and none of other
@@ -66,4 +76,95 @@ func TestExportHoldsEverything(t *testing.T) {
 		s.do(t, call{path: "/api/agents/me/export?format=xml", bearer: key}).refused(http.StatusBadRequest, "invalid_parameter")
 		s.do(t, call{path: "/api/agents/me/export?cursor=x", bearer: key}).refused(http.StatusBadRequest, "invalid_parameter")
 	})
+}
+
+// publishMany publishes n predictions of an agent.
+func (s *service) publishMany(t *testing.T, key string, n int) {
+	t.Helper()
+	for ; n > 0; n -= 50 {
+		var list []any
+		for range min(n, 50) {
+			list = append(list, forecast(nil))
+		}
+		s.do(t, call{method: "POST", path: "/api/predictions/batch", bearer: key, body: map[string]any{"predictions": list}}).fine()
+	}
+}
+
+// TestExportCostsItsPages checks that an export costs the units of all its pages, and that it is refused before
+// its first byte if fewer are left. A limit below its cost doesn't forbid it.
+func TestExportCostsItsPages(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int][]string{
+		60: {"42", "24", "6", "refused"}, // 10 units, and 4 for each of two pages
+		12: {"0", "refused"},
+	} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			each(t, func(t *testing.T, s *service) {
+				key := s.register(t, "Ada")
+				s.publishMany(t, key, 103)
+				for i, left := range want {
+					a := s.do(t, call{path: "/api/agents/me/export", bearer: key})
+					if left == "refused" {
+						a.refused(http.StatusTooManyRequests, "rate_limited")
+						continue
+					}
+					if got := a.header.Get("RateLimit"); a.status != 200 || !strings.HasPrefix(got, `"reads";r=`+left+";") || !strings.Contains(string(a.raw), `{"type":"end"`) {
+						t.Errorf("export %d: %d, RateLimit %s, want %s left", i, a.status, got, left)
+					}
+				}
+			}, func(c *config.Config) { c.RateLimitReads = config.Rate{N: limit, Per: time.Hour} })
+		})
+	}
+}
+
+// pages is a hook that holds up the queries of exports' pages until goOn is closed.
+type pages struct{ begun, goOn chan struct{} }
+
+func (p *pages) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
+	if strings.HasPrefix(e.Query, "SELECT") && strings.Contains(e.Query, "LIMIT 101") {
+		p.begun <- struct{}{}
+		<-p.goOn
+	}
+	return ctx
+}
+
+func (p *pages) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// TestExportsWaitInTheLane checks that an export takes a place in the lane while it reads a page, so that exports
+// can't outweigh the other reads.
+func TestExportsWaitInTheLane(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			hook := &pages{make(chan struct{}, 100), make(chan struct{})}
+			s := run(t, configure(t, b), app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: hook})
+			places := max(runtime.GOMAXPROCS(0)/2, 1)
+			if b.kind == database.Postgres {
+				places = min(places, 6)
+			}
+			var reads sync.WaitGroup
+			release := sync.OnceFunc(func() { close(hook.goOn) })
+			defer release()
+			for i := range places {
+				read, end := call{path: "/api/agents/me/export", bearer: s.register(t, fmt.Sprint("Ada ", i))}, `{"type":"end"`
+				if i >= 2 { // no more exports read a page at a time
+					read, end = call{path: fmt.Sprintf("/api/predictions?limit=100&agent=ada-%d", i)}, `"ok":true`
+				}
+				reads.Go(func() {
+					if got := sent(s.request(t, read)); !strings.HasPrefix(got, "200 ") || !strings.Contains(got, end) {
+						t.Error(got)
+					}
+				})
+				<-hook.begun
+			}
+			search := call{path: "/api/agents?q=word"}
+			if detail := s.do(t, search).refused(http.StatusServiceUnavailable, "unavailable"); !strings.Contains(detail, "Too many slow answers") {
+				t.Error(detail)
+			}
+			release()
+			reads.Wait()
+			s.do(t, search).fine()
+		})
+	}
 }

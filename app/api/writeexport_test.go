@@ -33,6 +33,9 @@ func (l *titles) prediction(p predictionWire) error {
 	return nil
 }
 
+// atOnce is a lane whose places are free.
+func atOnce(context.Context) (leave func(), err error) { return func() {}, nil }
+
 // TestExportsMeet checks that a prediction published after an export has begun doesn't push another one out
 // between this export and the next.
 func TestExportsMeet(t *testing.T) {
@@ -70,11 +73,11 @@ func TestExportsMeet(t *testing.T) {
 		}
 		publish("5")
 		var written titles
-		if err := a.writeExport(t.Context(), &written, a.store, filter, last, agentWire{}, nil, &next); err != nil {
+		if err := a.writeExport(t.Context(), &written, a.store, filter, last, agentWire{}, nil, &next, atOnce); err != nil {
 			t.Fatal(err)
 		}
 		filter.Cursor = next
-		if err := a.writeExport(t.Context(), &written, a.store, filter, uuid.Nil, agentWire{}, nil, nil); err != nil {
+		if err := a.writeExport(t.Context(), &written, a.store, filter, uuid.Nil, agentWire{}, nil, nil, atOnce); err != nil {
 			t.Fatal(err)
 		}
 		if fmt.Sprint(written) != "[5 4 3 2 1 0]" {
@@ -107,9 +110,9 @@ func TestExportsAtOnce(t *testing.T) {
 	var within func(depth int) error
 	within = func(depth int) error {
 		if depth == exportReads {
-			return e.read(ctx, func() error { t.Error("one more export than exportReads reads a page"); return nil })
+			return e.read(ctx, atOnce, func() error { t.Error("one more export than exportReads reads a page"); return nil })
 		}
-		return e.read(t.Context(), func() error { return within(depth + 1) })
+		return e.read(t.Context(), atOnce, func() error { return within(depth + 1) })
 	}
 	if err := within(0); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)

@@ -1,7 +1,9 @@
 package httpserver
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -32,7 +34,9 @@ const (
 	Search Cost = 20
 	// ArchivedDay is for the prices of one market in a sealed day of the archive: 5 to 12 ms.
 	ArchivedDay Cost = 10
-	// Drawing is for a PNG picture, 10 to 20 ms, or for an export of everything about an agent.
+	// Export is for the beginning of an export. Each of its pages costs as much as a Listing.
+	Export Cost = 10
+	// Drawing is for a PNG picture: 11 to 13 ms.
 	Drawing Cost = 30
 )
 
@@ -71,13 +75,13 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	if cost == Shared {
 		return func() {}, nil
 	}
-	if err := s.Limits.moreReads(c, int(cost)-1); err != nil {
+	if err := s.Limits.moreReads(c, 1, int(cost)-1); err != nil {
 		return nil, memo.Private(err)
 	}
 	r := of(c.Context())
-	leave, err = s.reads.enter(c.UserContext(), ticket{counted(c), cost.queue()}, r.start.Add(r.checking))
+	leave, err = s.reads.enter(c.UserContext(), ticket{by: counted(c), class: cost.queue()}, r.start.Add(r.checking))
 	if r.shed = err != nil; r.shed {
-		s.Limits.uncount(c, s.Limits.chargeMore(c, int(cost)-1))
+		s.Limits.uncount(c, s.Limits.chargeMore(c, 1, int(cost)-1))
 	}
 	return leave, memo.Private(err)
 }
@@ -95,30 +99,38 @@ func (s *Server) Made(cost Cost) fiber.Handler {
 	}
 }
 
-// moreReads counts n units beyond the one that Reads has counted. If too few are left, it counts none and
-// returns the 429 to send.
-func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
-	if n <= 0 {
-		return nil
+// AdmitParts counts the units of an answer that is made in n parts after its handler has returned. They come on top
+// of what Admit has counted, which is before. To make a part, call admit, which waits for a place until ctx
+// ends. Then call leave. The refusal of AdmitParts is a 429.
+func (s *Server) AdmitParts(c *fiber.Ctx, before, part Cost, n int) (admit func(ctx context.Context) (leave func(), err error), err error) {
+	if err := s.Limits.moreReads(c, int(before), n*int(part)); err != nil {
+		return nil, err
 	}
-	cl, v := l.count(c, l.chargeMore(c, n))
+	t := ticket{by: counted(c), class: part.queue(), part: true}
+	return func(ctx context.Context) (leave func(), err error) { return s.reads.enter(ctx, t, time.Time{}) }, nil
+}
+
+// moreReads counts n units beyond those that were counted for the request before. If too few are left, it counts
+// none and returns the 429 to send.
+func (l *Limits) moreReads(c *fiber.Ctx, before, n int) error {
+	cl, v := l.count(c, l.chargeMore(c, before, n))
 	if cl == nil {
 		return nil
 	}
-	v.retry += cl.rate.Per / time.Duration(cl.rate.N) // a retry counts the first unit again
+	v.retry += time.Duration(before) * (cl.rate.Per / time.Duration(cl.rate.N)) // a retry counts them again
 	return problem.RateLimited(fmt.Sprintf(
 		"This read costs %d units, because its answer has to be made, and %d are left of %s %s. Wait %d s, or send cheaper reads: %s.",
-		n+1, v.remaining, cl.rate, cl.caller, max(seconds(v.retry), 1), cheaper), v.retry)
+		before+n, v.remaining, cl.rate, cl.caller, max(seconds(v.retry), 1), cheaper), v.retry)
 }
 
-// chargeMore returns the charges of n units beyond the one that Reads has counted. No limit is charged more than
-// Reads has left of it, so that a limit below the cost of a read doesn't forbid the read.
-func (l *Limits) chargeMore(c *fiber.Ctx, n int) []charge {
+// chargeMore returns the charges of n units beyond those counted before. In sum, no limit is charged more than the
+// whole of it, so that a limit below the cost of a read doesn't forbid the read.
+func (l *Limits) chargeMore(c *fiber.Ctx, before, n int) []charge {
 	list := charges(c, &l.reads, &l.strangers.sharedReads, n)
 	for i := range list {
-		list[i].n = min(n, list[i].class.rate.N-1)
+		list[i].n = min(n, list[i].class.rate.N-before)
 	}
-	return list
+	return slices.DeleteFunc(list, func(ch charge) bool { return ch.n <= 0 })
 }
 
 // cheaper names reads that a caller can send instead of an expensive one.

@@ -50,6 +50,7 @@ const (
 type ticket struct {
 	by    bucketKey
 	class queueClass
+	part  bool // a part of an answer that has begun, so it is never refused
 }
 
 func newLane(places int, queue, share [queueClasses]int) *lane {
@@ -61,8 +62,8 @@ func newLane(places int, queue, share [queueClasses]int) *lane {
 }
 
 // enter waits for a place until lanePatience after the request came, and then returns a 503. It returns a 503
-// at once to a caller that has used up its share, and to every caller while the queue is full. If err is
-// nil, the caller must call leave.
+// at once to a caller that has used up its share, and to every caller while the queue is full. A part of an answer
+// waits until ctx ends. If err is nil, the caller must call leave.
 func (l *lane) enter(ctx context.Context, t ticket, came time.Time) (leave func(), err error) {
 	turn, err := l.begin(t)
 	if err != nil {
@@ -72,8 +73,11 @@ func (l *lane) enter(ctx context.Context, t ticket, came time.Time) (leave func(
 	if turn == nil {
 		return leave, nil
 	}
-	ctx, cancel := context.WithDeadline(ctx, came.Add(lanePatience))
-	defer cancel()
+	if !t.part {
+		var cancel func()
+		ctx, cancel = context.WithDeadline(ctx, came.Add(lanePatience))
+		defer cancel()
+	}
 	select {
 	case <-turn:
 		return leave, nil
@@ -90,7 +94,7 @@ func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	held := l.held[t.class]
-	if held[t.by] >= l.share[t.class] {
+	if !t.part && held[t.by] >= l.share[t.class] {
 		return nil, laneShare()
 	}
 	if l.busy < l.places {
@@ -99,7 +103,7 @@ func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 		return nil, nil
 	}
 	queue := l.queueOf(t)
-	if len(*queue) >= l.queue[t.class] {
+	if !t.part && len(*queue) >= l.queue[t.class] {
 		return nil, laneFull()
 	}
 	turn = make(chan struct{})

@@ -24,13 +24,17 @@ func visitor(n byte) bucketKey { return bucketKey{kind: 'i', who: [16]byte{n}} }
 func TestLaneOrder(t *testing.T) {
 	t.Parallel()
 	l := newLane(1, [queueClasses]int{8, 8}, [queueClasses]int{8, 8})
-	leave, err := l.enter(t.Context(), ticket{visitor(1), expensive}, time.Now())
+	leave, err := l.enter(t.Context(), ticket{by: visitor(1), class: expensive}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	agent := agentKey(uuid.Max)
 	var turns []chan struct{}
-	for _, p := range []ticket{{visitor(2), expensive}, {visitor(2), quick}, {agent, expensive}, {visitor(3), expensive}, {agent, quick}} {
+	requests := []ticket{
+		{by: visitor(2), class: expensive}, {by: visitor(2), class: quick}, {by: agent, class: expensive},
+		{by: visitor(3), class: expensive}, {by: agent, class: quick},
+	}
+	for _, p := range requests {
 		turn, err := l.begin(p)
 		if err != nil || turn == nil {
 			t.Fatalf("%v: %v", p, err)
@@ -53,7 +57,7 @@ func TestLaneOrder(t *testing.T) {
 				}
 			}
 		}
-		l.end([]ticket{{visitor(2), expensive}, {visitor(2), quick}, {agent, expensive}, {visitor(3), expensive}, {agent, quick}}[want])
+		l.end(requests[want])
 	}
 	if l.busy != 0 || len(l.held[quick])+len(l.held[expensive]) != 0 {
 		t.Errorf("%d places and %v are left", l.busy, l.held)
@@ -70,36 +74,67 @@ func TestLaneBounds(t *testing.T) {
 		refusal, ok := err.(*problem.Error)
 		return ok && refusal.Code == problem.CodeUnavailable.Name && refusal.RetryAfter > 0
 	}
-	if _, err := l.begin(ticket{visitor(1), expensive}); err != nil {
+	if _, err := l.begin(ticket{by: visitor(1), class: expensive}); err != nil {
 		t.Fatal(err)
 	}
-	waits, err := l.begin(ticket{visitor(1), expensive})
+	waits, err := l.begin(ticket{by: visitor(1), class: expensive})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !refused(ticket{visitor(1), expensive}) {
+	if !refused(ticket{by: visitor(1), class: expensive}) {
 		t.Error("a third request of one caller waits")
 	}
-	if _, err := l.begin(ticket{visitor(2), expensive}); err != nil {
+	if _, err := l.begin(ticket{by: visitor(2), class: expensive}); err != nil {
 		t.Fatal(err)
 	}
-	if !refused(ticket{visitor(3), expensive}) {
+	if !refused(ticket{by: visitor(3), class: expensive}) {
 		t.Error("the queue isn't bounded")
 	}
-	if _, err := l.begin(ticket{visitor(3), quick}); err != nil {
+	if _, err := l.begin(ticket{by: visitor(3), class: quick}); err != nil {
 		t.Error("expensive requests fill the queue of quick ones:", err)
 	}
-	if !l.giveUp(ticket{visitor(1), expensive}, waits) || l.giveUp(ticket{visitor(1), expensive}, waits) {
+	if !l.giveUp(ticket{by: visitor(1), class: expensive}, waits) || l.giveUp(ticket{by: visitor(1), class: expensive}, waits) {
 		t.Error("a request must be able to give up once, and only once")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.enter(ended, ticket{visitor(4), expensive}, time.Now()); err == nil {
+	if _, err := l.enter(ended, ticket{by: visitor(4), class: expensive}, time.Now()); err == nil {
 		t.Error("a request that has given up gets a place")
 	}
 	if n := len(l.waiting[visitors][expensive]); n != 1 {
 		t.Errorf("%d wait, want 1", n)
 	}
+}
+
+// TestPartsWait checks that a part of an answer waits for as long as its context lasts, although the queue is full
+// and its caller has used up its share.
+func TestPartsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(1, [queueClasses]int{}, [queueClasses]int{1, 1})
+		leave, err := l.enter(t.Context(), ticket{by: visitor(1), class: quick}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := ticket{by: visitor(1), class: quick, part: true}
+		const patience = 5 * lanePatience
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		began := time.Now()
+		if _, err := l.enter(ctx, part, time.Time{}); err == nil || time.Since(began) != patience {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		time.AfterFunc(patience, leave)
+		began = time.Now()
+		leave, err = l.enter(t.Context(), part, time.Time{})
+		if err != nil || time.Since(began) != patience {
+			t.Fatalf("%v after %s", err, time.Since(began))
+		}
+		leave()
+		if l.busy != 0 || len(l.held[quick]) != 0 {
+			t.Errorf("%d places and %v are left", l.busy, l.held)
+		}
+	})
 }
 
 // TestFullLane checks that while expensive reads fill the lane, further ones are refused at once and other
@@ -162,7 +197,7 @@ func TestWaitingForOneAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLane(1, [queueClasses]int{8, 8}, [queueClasses]int{8, 8})
-		if _, err := l.enter(t.Context(), ticket{visitor(0), expensive}, time.Now()); err != nil {
+		if _, err := l.enter(t.Context(), ticket{by: visitor(0), class: expensive}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		answers := memo.New[string](memo.Options[int]{Size: 1, Now: time.Now})
@@ -171,7 +206,7 @@ func TestWaitingForOneAnswer(t *testing.T) {
 		for i := range 5 {
 			wg.Go(func() {
 				_, err := answers.Get(t.Context(), "", func(ctx context.Context) (int, time.Time, error) {
-					_, err := l.enter(ctx, ticket{visitor(byte(i)), expensive}, came)
+					_, err := l.enter(ctx, ticket{by: visitor(byte(i)), class: expensive}, came)
 					return 0, time.Time{}, memo.Private(err)
 				})
 				if waited := time.Since(came); err == nil || waited != lanePatience {

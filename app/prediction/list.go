@@ -86,6 +86,24 @@ func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (las
 	return ids[0], f.cursorAfter(&place{ID: ids[0]}), nil
 }
 
+// CountUpTo returns how many of an agent's predictions follow, but n at most. f sets the agent and the start.
+func (s Store) CountUpTo(ctx context.Context, db bun.IDB, f Filter, n int) (int, error) {
+	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt}
+	after, err := f.readCursor()
+	if err != nil {
+		return 0, err
+	}
+	q := db.NewSelect().Table("predictions").Column("id").Where("agent_id = ?", f.AgentID).Limit(int64(n))
+	if after != nil {
+		q.Where("id < ?", after.ID)
+	}
+	var count int
+	if err := db.NewSelect().TableExpr("(?) AS counted", q).ColumnExpr("count(*)").Scan(ctx, &count); err != nil {
+		return 0, fmt.Errorf("count an agent's predictions: %w", err)
+	}
+	return count, nil
+}
+
 // place is the position of a prediction in a list.
 type place struct {
 	AgentID    uuid.UUID `bun:",type:uuid"`

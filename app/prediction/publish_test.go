@@ -659,5 +659,10 @@ func TestCursorPast(t *testing.T) {
 		if _, got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, 2); err != nil || got == "" || got == want {
 			t.Errorf("past 2 from the cursor: got %q, %v", got, err)
 		}
+		for n, want := range map[int]int{2: 2, 3: 3, 9: 3} {
+			if count, err := (prediction.Store{}).CountUpTo(t.Context(), db.Reader, filter, n); err != nil || count != want {
+				t.Errorf("%d of at most %d from the cursor, want %d: %v", count, n, want, err)
+			}
+		}
 	})
 }
