@@ -27,8 +27,9 @@ var attackers = []int{0, 1, 20}
 // siegeLength is the least length of a measurement. The p99 of a shorter one is the latency of one or two requests.
 const siegeLength = 10 * time.Second
 
-// attackerClients is the number of connections that each attacking address keeps busy.
-const attackerClients = 4
+// attackerClients is the number of connections that each attacking address keeps busy without a key. attackerKeys
+// is the number of its keys, each of which keeps one more busy.
+const attackerClients, attackerKeys = 4, 5
 
 // expensiveReads are the most expensive requests: searches, rankings, sums and pictures. Each asks for
 // something else every time, so that no cache answers.
@@ -187,9 +188,13 @@ func (s *siege) measure(ctx context.Context, attackers int, length time.Duration
 	var group sync.WaitGroup
 	sent := &toll{}
 	for range attackers {
-		from := fmt.Sprintf("203.0.%d.%d", s.address.Add(1)/250, s.address.Load()%250+1)
+		number := int(s.address.Add(1))
+		from := fmt.Sprintf("203.0.%d.%d", number/250, number%250+1)
 		for range attackerClients {
-			group.Go(func() { s.assault(ctx, from, sent) })
+			group.Go(func() { s.assault(ctx, from, "", sent) })
+		}
+		for i := range attackerKeys {
+			group.Go(func() { s.assault(ctx, from, s.keys[(number*attackerKeys+i)%len(s.keys)], sent) })
 		}
 	}
 	found := map[string][]time.Duration{}
@@ -217,13 +222,13 @@ func (t *toll) String() string {
 	return fmt.Sprintf("%d answered, %d limited, %d unavailable, %d other", t.made.Load(), t.limited.Load(), t.unavailable.Load(), t.other.Load())
 }
 
-// assault sends expensive requests from one address until ctx ends. It waits a tenth of a second
-// after each refusal.
-func (s *siege) assault(ctx context.Context, from string, sent *toll) {
+// assault sends expensive requests from one address, with a key or without, until ctx ends. It waits a tenth of a
+// second after each refusal.
+func (s *siege) assault(ctx context.Context, from, key string, sent *toll) {
 	reads := expensiveReads()
 	for ctx.Err() == nil {
 		read := reads[rand.IntN(len(reads))]
-		status, err := s.send(ctx, http.MethodGet, read.path(rand.IntN(1_000_000)), from, "", nil)
+		status, err := s.send(ctx, http.MethodGet, read.path(rand.IntN(1_000_000)), from, key, nil)
 		switch {
 		case err != nil:
 			continue

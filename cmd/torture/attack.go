@@ -19,6 +19,9 @@ var expensive = []string{
 // words are the words of all theses, so that every search finds many.
 var words = strings.Fields("the market will rise because demand grows while supply stays low and nobody expects rain before winter ends")
 
+// attackerKeys is the number of keys that each attacking address has, as registration gives it in an hour.
+const attackerKeys = 5
+
 // besiege lets addresses send the most expensive requests as fast as their limits allow.
 func besiege(l *lab) {
 	for db := range l.stores() {
@@ -29,7 +32,8 @@ func besiege(l *lab) {
 		n := l.serve(l.environment(db.url, nil, settings...))
 		authors := l.authors(n.base, authorsAtOnce)
 		l.fill(n, authors)
-		l.besiege(n, authors, 20, string(db.kind))
+		const addresses = 20
+		l.besiege(n, authors, l.authors(n.base, addresses*attackerKeys), string(db.kind))
 		if n.Stop(); l.faulty() {
 			return
 		}
@@ -60,15 +64,15 @@ func (l *lab) fill(n *node, authors []*author) {
 	}
 }
 
-func (l *lab) besiege(n *node, authors []*author, addresses int, where string) {
+func (l *lab) besiege(n *node, authors, attackers []*author, where string) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.Attack)
 	defer cancel()
 	var all sync.WaitGroup
 	limited := 0
 	var mu sync.Mutex
-	for i := range addresses {
+	for i := range len(attackers) / attackerKeys {
 		all.Go(func() {
-			answers := l.assault(ctx, n, fmt.Sprintf("203.0.113.%d", i+1))
+			answers := l.assault(ctx, n, fmt.Sprintf("203.0.113.%d", i+1), attackers[i*attackerKeys:][:attackerKeys])
 			mu.Lock()
 			limited += answers[http.StatusTooManyRequests]
 			mu.Unlock()
@@ -86,17 +90,21 @@ func (l *lab) besiege(n *node, authors []*author, addresses int, where string) {
 	}
 }
 
-// assault sends expensive requests from one address, four at a time. It pauses after each refusal. It counts the
-// answers by status.
-func (l *lab) assault(ctx context.Context, n *node, from string) (answers map[int]int) {
+// assault sends expensive requests from one address, four at a time without a key and one at a time with each key.
+// It pauses after each refusal. It counts the answers by status.
+func (l *lab) assault(ctx context.Context, n *node, from string, keys []*author) (answers map[int]int) {
 	answers = map[int]int{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for c := range 4 {
+	clients := []string{"", "", "", ""}
+	for _, a := range keys {
+		clients = append(clients, a.key)
+	}
+	for c, key := range clients {
 		all.Go(func() {
-			for i := c; ctx.Err() == nil; i += 4 {
+			for i := c; ctx.Err() == nil; i += len(clients) {
 				path := fmt.Sprintf(expensive[i%len(expensive)], fmt.Sprint(words[i%len(words)], "+", words[i*7%len(words)]))
-				a := send(ctx, request{url: n.base + path, header: map[string]string{"X-Forwarded-For": from}})
+				a := send(ctx, request{url: n.base + path, key: key, header: map[string]string{"X-Forwarded-For": from}})
 				if ctx.Err() != nil {
 					return
 				}

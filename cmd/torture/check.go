@@ -82,7 +82,7 @@ var checks = []check{
 	},
 	{
 		name:  "expensive requests",
-		tries: "Twenty addresses send the most expensive requests, four at a time each, as fast as their limits allow, on both databases.",
+		tries: "Twenty addresses send the most expensive requests, four at a time each and one more with each of five keys, as fast as their limits allow, on both databases.",
 		holds: "Every request of other clients is answered 200 within five seconds. Attackers are refused at their limits.",
 		run:   besiege,
 	},
