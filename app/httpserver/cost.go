@@ -13,8 +13,8 @@ import (
 )
 
 // Cost is the number of units that an answer takes from the reads limit if it has to be made. An answer
-// from memory takes one unit. A unit is about a millisecond of a processor, so an address that spends 1200
-// units a minute uses 2 % of one processor.
+// from memory takes one unit. A unit is about a millisecond of a processor, so 1200 units a minute are 2 % of one
+// processor.
 //
 // The numbers are rounded from the processor time of the node and the database together, with 15,000 to
 // 1,000,000 predictions on SQLite and on Postgres: the rows "processor time" of docs/performance.md.
