@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"context"
 	"crypto/sha256"
 
 	"github.com/gofiber/fiber/v2"
@@ -55,6 +56,23 @@ func (l *Limits) uncount(c *fiber.Ctx, list []charge) {
 		tightest.add(ch.class, l.giveBack(c.UserContext(), ch.class, ch.key, ch.n))
 	}
 	tightest.announce(c)
+}
+
+// takeAll counts all charges. If a limit has too little left, it counts none and returns that limit's verdict.
+func (l *Limits) takeAll(ctx context.Context, list []charge) verdict {
+	for i, ch := range list {
+		if v := l.take(ctx, ch.class, ch.key, ch.n); !v.ok {
+			l.giveBackAll(ctx, list[:i])
+			return v
+		}
+	}
+	return verdict{ok: true}
+}
+
+func (l *Limits) giveBackAll(ctx context.Context, list []charge) {
+	for _, ch := range list {
+		l.giveBack(ctx, ch.class, ch.key, ch.n)
+	}
 }
 
 // announcement is the limit to announce: the refused one, else the one with the least left.

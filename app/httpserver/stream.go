@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -186,10 +187,12 @@ func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) e
 	if err != nil {
 		return err
 	}
-	by := counted(c)
+	by, payers := counted(c), charges(c, &s.Limits.reads, &s.Limits.strangers.sharedReads, 0)
 	of(c.Context()).stream = &streaming{
 		begin: begin, release: release, bearer: Bearer(c),
-		admit: func(done <-chan struct{}, cost Cost) (func(), time.Duration) { return s.admitStream(done, by, cost) },
+		admit: func(done <-chan struct{}, cost Cost) (func(), time.Duration) {
+			return s.admitStream(done, by, payers, cost)
+		},
 	}
 	return nil
 }
@@ -202,28 +205,28 @@ type streaming struct {
 	bearer  string
 }
 
-// admitStream admits a stream of a caller, or returns the time after which to try again. At most streamTurns
+// admitStream admits a stream of a caller, or returns the time after which to try again. payers are the limits that
+// the cost counts against. At most streamTurns
 // streams of all callers work in the lane or wait for it, so that many streams at once don't fill its queue.
 // They wait for their turns without a place, and only after they have paid.
-func (s *Server) admitStream(done <-chan struct{}, by bucketKey, cost Cost) (leave func(), retry time.Duration) {
-	ctx := context.Background()                    // each step below has a bound
-	units := min(int(cost), s.Limits.reads.rate.N) // 0 if reads aren't limited
-	if units > 0 {
-		if v := s.Limits.take(ctx, &s.Limits.reads, by, units); !v.ok {
-			return nil, v.retry
-		}
+func (s *Server) admitStream(done <-chan struct{}, by bucketKey, payers []charge, cost Cost) (leave func(), retry time.Duration) {
+	ctx := context.Background() // each step below has a bound
+	payers = slices.Clone(payers)
+	for i := range payers {
+		payers[i].n = min(int(cost), payers[i].class.rate.N)
+	}
+	if v := s.Limits.takeAll(ctx, payers); !v.ok {
+		return nil, v.retry
 	}
 	select {
 	case s.streams.turns <- struct{}{}:
 	case <-done:
 		return nil, 0
 	}
-	release, err := s.reads.enter(ctx, place{by, cost.length()}, time.Now())
+	release, err := s.reads.enter(ctx, ticket{by: by, class: cost.queue()}, time.Now())
 	if err != nil {
 		<-s.streams.turns
-		if units > 0 {
-			s.Limits.giveBack(ctx, &s.Limits.reads, by, units)
-		}
+		s.Limits.giveBackAll(ctx, payers)
 		return nil, 0
 	}
 	return func() { release(); <-s.streams.turns }, 0

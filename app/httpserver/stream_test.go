@@ -57,19 +57,20 @@ func TestStreamIsAdmitted(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Config: &config.Config{RateLimitReads: config.Rate{N: 10, Per: time.Hour}, StreamsMax: 9, StreamsPerAddress: 9}})
 	by, open := visitor(1), make(chan struct{})
+	payers := []charge{{class: &s.Limits.reads, key: by}}
 	left := func() int { return s.Limits.take(t.Context(), &s.Limits.reads, by, 0).remaining }
-	leave, _ := s.admitStream(open, by, Listing)
+	leave, _ := s.admitStream(open, by, payers, Listing)
 	if leave == nil || left() != 10-int(Listing) || s.reads.busy != 1 || len(s.streams.turns) != 1 {
 		t.Fatalf("%d units are left, %d places busy, %d turns taken", left(), s.reads.busy, len(s.streams.turns))
 	}
-	if again, _ := s.admitStream(open, by, Listing); again != nil || left() != 10-int(Listing) { // the only place is taken
+	if again, _ := s.admitStream(open, by, payers, Listing); again != nil || left() != 10-int(Listing) { // the only place is taken
 		t.Errorf("admitted without a place; %d units are left", left())
 	}
 	leave()
 	if s.reads.busy != 0 || len(s.streams.turns) != 0 {
 		t.Errorf("%d places busy, %d turns taken", s.reads.busy, len(s.streams.turns))
 	}
-	if leave, retry := s.admitStream(open, by, Drawing); leave != nil || retry <= 0 || len(s.streams.turns) != 0 {
+	if leave, retry := s.admitStream(open, by, payers, Drawing); leave != nil || retry <= 0 || len(s.streams.turns) != 0 {
 		t.Errorf("admitted without units; retry after %s", retry)
 	}
 	for range streamTurns {
@@ -77,7 +78,7 @@ func TestStreamIsAdmitted(t *testing.T) {
 	}
 	gone := make(chan struct{})
 	close(gone)
-	if leave, _ := s.admitStream(gone, by, Lookup); leave != nil || s.reads.busy != 0 {
+	if leave, _ := s.admitStream(gone, by, payers, Lookup); leave != nil || s.reads.busy != 0 {
 		t.Error("admitted without a turn")
 	}
 }
