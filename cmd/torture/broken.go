@@ -18,7 +18,9 @@ type breakage struct {
 	name   string
 	does   string // the mistake as a sentence: "It answers before the commit."
 	checks []string
-	edits  []edit
+	// fault is a part of the fault that shows the mistake, if the check could also fail in another way.
+	fault string
+	edits []edit
 }
 
 // edit replaces a text that occurs exactly once in a file.
@@ -74,6 +76,33 @@ var breakages = []breakage{
 			"\tif " + is("500") + " {\n\t\terr = errors.New(\"broken\")\n\t}\n\tfor _, w := range list {\n\t\tw.finish(nil, err)"}},
 	},
 	{
+		name: "breaker", does: "Nothing ends the requests that wait for a database that doesn't answer.", checks: []string{"outages"}, fault: "answered too late",
+		edits: []edit{{"app/database/breaker.go", "\tb.err, b.back = err, make(chan struct{})\n",
+			"\tif " + is("breaker") + " {\n\t\treturn\n\t}\n\tb.err, b.back = err, make(chan struct{})\n"}},
+	},
+	{
+		name: "late", does: "A node notices only after five seconds that the database is back.", checks: []string{"outages"}, fault: "after its end",
+		edits: []edit{{"app/database/breaker.go", "\t\t\tb.open(err)\n\t\t}\n\t\tif b.onProbe",
+			"\t\t\tb.open(err)\n\t\t\tif " + is("late") + " {\n\t\t\t\ttime.Sleep(5 * time.Second)\n\t\t\t}\n\t\t}\n\t\tif b.onProbe"}},
+	},
+	{
+		name: "slow", does: "A node notices only after two seconds that the database doesn't answer.", checks: []string{"outages"}, fault: "answered too late",
+		edits: []edit{
+			{"app/database/breaker.go", "\t\tif quiet == silentLooks {", "\t\tif quiet == silentLooks && !" + is("slow") + " {"},
+			{"app/database/breaker.go", "\tfor range probeLooks {", "\tlooks := probeLooks\n\tif " + is("slow") + " {\n\t\tlooks *= 2\n\t}\n\tfor range looks {"},
+		},
+	},
+	{
+		name: "stale", does: "The last good copy is sent as if it were current.", checks: []string{"outages"}, fault: "isn't marked as stale",
+		edits: []edit{{"app/httpserver/negotiate.go", "\told := strconv.Itoa(max(int(age.Seconds()), 1))\n",
+			"\tif " + is("stale") + " {\n\t\treturn\n\t}\n\told := strconv.Itoa(max(int(age.Seconds()), 1))\n"}},
+	},
+	{
+		name: "redis", does: "A request waits a second for a Redis that doesn't answer.", checks: []string{"outages"}, fault: "takes",
+		edits: []edit{{"app/httpserver/limits.go", "\tif l.redis != nil && l.asksRedis(now) {\n",
+			"\tif " + is("redis") + " {\n\t\tl.patience = time.Second\n\t}\n\tif l.redis != nil && l.asksRedis(now) {\n"}},
+	},
+	{
 		name: "patience", does: "The server waits ten minutes for a client to send.", checks: []string{"slow clients"},
 		edits: []edit{{"app/httpserver/server.go", "ReadTimeout:                  15 * time.Second,",
 			"ReadTimeout:                  map[bool]time.Duration{true: 10 * time.Minute, false: 15 * time.Second}[" + is("patience") + "],"}},
@@ -104,6 +133,12 @@ var breakages = []breakage{
 		edits: []edit{{"app/backup/sqlite.go", "\tgot, err := inspectSQLite(ctx, temp)\n",
 			"\tif " + is("backup") + " {\n\t\tcopied, _ := sql.Open(\"sqlite\", sqliteName(temp))\n\t\t_, _ = copied.ExecContext(ctx, \"DELETE FROM predictions\")\n" +
 				"\t\t_ = copied.Close()\n\t\tpredictions = 0\n\t}\n\tgot, err := inspectSQLite(ctx, temp)\n"}},
+	},
+	{
+		name: "dump", does: "A backup of Postgres lacks the predictions.", checks: []string{"backups"}, fault: "lists",
+		edits: []edit{{"app/backup/postgres.go", "\tif err := run(cmd); err != nil {\n\t\treturn nil, err\n\t}\n\tgot, err := inspectPostgres(ctx, temp)\n",
+			"\tif " + is("dump") + " {\n\t\tcmd.Args = append(cmd.Args, \"--exclude-table-data=predictions\")\n\t\tpredictions = 0\n\t}\n" +
+				"\tif err := run(cmd); err != nil {\n\t\treturn nil, err\n\t}\n\tgot, err := inspectPostgres(ctx, temp)\n"}},
 	},
 	{
 		name: "segments", does: "A segment of the archive is deleted as soon as it is read.", checks: []string{"sealing"},

@@ -133,10 +133,13 @@ func (l *lab) must(err error) {
 
 // patience returns how long to wait for something that should take d. A busy machine is not a fault
 // of the program.
-func (l *lab) patience(d time.Duration) time.Duration { return d * time.Duration(l.Patience) }
+func (s *scale) patience(d time.Duration) time.Duration { return d * time.Duration(s.Patience) }
+
+// caught reports whether this is a broken build whose mistake has been found, so that the check may end.
+func (l *lab) caught() bool { return l.build.broken != nil && l.shows(l.build.broken) != "" }
 
 // eventually waits until a condition holds, and returns how long that took. ok is false if the
-// limit passed first.
+// limit passed first. A condition that itself takes long may hold later than that.
 func (l *lab) eventually(limit time.Duration, holds func() bool) (took time.Duration, ok bool) {
 	began := time.Now()
 	for !holds() {

@@ -45,6 +45,7 @@ func main() {
 type result struct {
 	*check
 	*outcome
+	scale  *scale
 	err    error // why it couldn't be carried out
 	took   time.Duration
 	breaks []caught
@@ -53,7 +54,7 @@ type result struct {
 // caught is the result of a check on a broken build.
 type caught struct {
 	*breakage
-	by  string // the first fault; "" if the check found none
+	by  string // the fault that shows the mistake; "" if the check found none
 	err error
 }
 
@@ -205,11 +206,14 @@ func (t *torture) tryBroken(ctx context.Context, c *check, b *caught) {
 	s.Seed, s.Patience = t.Seed, 1
 	found, err := c.try(ctx, s, build{binary: t.broken, broken: b.breakage})
 	b.err = err
-	if found != nil && len(found.faults) > 0 {
-		b.by, b.err = found.faults[0], nil
+	if found != nil {
+		b.by = found.shows(b.breakage)
 	}
 	if b.by == "" {
 		run.Progress("%s MISSES the build broken by %s: %v", c.name, b.name, b.err)
+		if found != nil {
+			run.Progress("  other faults: %q", found.faults)
+		}
 		return
 	}
 	run.Progress("%s catches the build broken by %s: %s", c.name, b.name, b.by)

@@ -3,38 +3,45 @@ package main
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	redisclient "github.com/redis/go-redis/v9"
 
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// probe is a request that is repeated during an outage.
+// probe is a request that is repeated during an outage. Each kind is sent from a separate address.
 type probe struct {
 	name   string
 	path   string
 	method string
 	keyed  bool
 	body   func(key string) any
-	// needs lists the parts without which the answer may be 503. In all other cases it must be 200, but may
-	// be stale.
+	// needs lists the parts without which the answer may be 503. In all other cases it must be 200.
 	needs []string
+	// kept is whether the last good copy is sent, marked as stale, while the database can't be read.
+	kept bool
+	page bool // a stale copy says in a line of its text that it is stale
 }
 
 var probes = []probe{
 	{name: "health", path: "/api/health"},
 	{name: "markets", path: "/api/intelligence/markets"},
 	{name: "news", path: "/api/intelligence/news"},
-	{name: "predictions", path: "/api/predictions"},
-	{name: "leaderboard", path: "/api/leaderboard"},
-	{name: "a market", path: "/api/intelligence/markets/m"},
-	{name: "the home page", path: "/"},
-	{name: "the board page", path: "/leaderboard"},
-	{name: "the market page", path: "/markets/m"},
+	{name: "predictions", path: "/api/predictions", kept: true},
+	{name: "leaderboard", path: "/api/leaderboard", kept: true},
+	{name: "a market", path: "/api/intelligence/markets/m", kept: true},
+	{name: "the home page", path: "/", kept: true, page: true},
+	{name: "the board page", path: "/leaderboard", kept: true, page: true},
+	{name: "the market page", path: "/markets/m", kept: true, page: true},
 	{name: "the docs page", path: "/docs"},
 	{name: "stats", path: "/api/stats", keyed: true, needs: []string{"database"}},
 	{name: "publish", path: "/api/predictions", method: "POST", keyed: true, body: publishBody, needs: []string{"database"}},
@@ -49,6 +56,35 @@ func publishBody(string) any {
 type outage struct {
 	name, part string
 	away, back func()
+	// blind is whether the database can't be read. Such an outage lasts until every kept copy is stale.
+	blind bool
+}
+
+// These limits don't grow with TORTURE_PATIENCE. A busy machine stalls now and then, so "stalls" rounds of
+// requests and "stalls" returns may exceed the first limit of a pair, but none may exceed the second.
+const (
+	answerLimit, answerHardLimit = 1500 * time.Millisecond, 3 * time.Second // for an answer during an outage
+	returnLimit, returnHardLimit = time.Second, 2 * time.Second             // until every answer is 200 again
+	stalls                       = 1
+	// staleLimit bounds how long into an outage a copy may be sent as current. Copies are good for five seconds.
+	staleLimit = 15 * time.Second
+	// frozenRedisCost is how much longer a request may take if Redis has just frozen. The fastest of
+	// redisFreezes counts, because a stall of the machine isn't a cost of Redis.
+	frozenRedisCost = 50 * time.Millisecond
+	redisFreezes    = 5
+)
+
+// countingLimits count requests in Redis and never refuse one.
+var countingLimits = []string{
+	"RATE_LIMIT_READS=1000000/min", "RATE_LIMIT_WRITES=1000000/min", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
+	"RATE_LIMIT_WRITES_ADDRESS=1000000/min", "REGISTRATION_RATE=off", "REGISTRATION_CEILING=off", "TRUSTED_PROXIES=127.0.0.1",
+}
+
+// outages takes parts away from one node and watches its answers.
+type outages struct {
+	*lab
+	base, key            string
+	slowRounds, slowEnds int
 }
 
 // takeAway takes each part away under load, one after another.
@@ -60,41 +96,37 @@ func takeAway(l *lab) {
 	}
 	redis, redisURL := l.redis()
 	s.SetMarket("m", nil)
-	n := l.serve(append(l.environment(db.url, s, unlimited...), "REDIS_URL="+redisURL))
-	key := l.authors(n.base, 1)[0].key
-	calm := func() bool { return len(l.ask(n.base, key, nil)) == 0 }
-	if took, ok := l.eventually(l.patience(30*time.Second), calm); !ok {
-		l.Fatalf("the service isn't healthy after %s: %v", took, l.ask(n.base, key, nil))
+	n := l.serve(append(l.environment(db.url, s, countingLimits...), "REDIS_URL="+redisURL))
+	t := &outages{lab: l, base: n.base, key: l.authors(n.base, 1)[0].key}
+	if took, ok := l.eventually(l.patience(30*time.Second), t.calm); !ok {
+		l.Fatalf("the service isn't healthy after %s: %v", took, wrong(t.ask(), nil))
 	}
+	freeze, thaw := db.server.Freeze, db.server.Thaw
 	list := []outage{
-		{"Postgres stopped", "database", func() { db.server.Stop(dbtest.Fast) }, func() { db.server.Start() }},
-		{"Postgres frozen", "database", db.server.Freeze, db.server.Thaw},
+		{"Postgres stopped", "database", func() { db.server.Stop(dbtest.Fast) }, func() { db.server.Start() }, true},
+		// Two freezes: a breaker that opens late delays answers in both, and a stall of the machine in one.
+		{"Postgres frozen", "database", freeze, thaw, false},
+		{"Postgres frozen again", "database", freeze, thaw, false},
 		l.lockedTable(db.url),
-		{"Redis frozen", "redis", func() { redis.Signal(syscall.SIGSTOP) }, func() { redis.Signal(syscall.SIGCONT) }},
-		{"sources hanging", "sources", func() { s.hanging.Store(true) }, func() { s.hanging.Store(false) }},
-		// This outage is last, because a stopped Redis isn't started again.
-		{"Redis stopped", "redis", redis.Kill, func() {}},
+		{"Redis frozen", "redis", func() { redis.Signal(syscall.SIGSTOP) }, func() { redis.Signal(syscall.SIGCONT) }, false},
+		{"sources hanging", "sources", func() { s.hanging.Store(true) }, func() { s.hanging.Store(false) }, false},
 	}
 	if diskErr == nil {
-		list = slices.Insert(list, 0, outage{"the disk of Postgres full", "database", disk.Fill, disk.Free})
+		list = slices.Insert(list, 0, outage{"the disk of Postgres full", "database", disk.Fill, disk.Free, false})
 	} else {
 		l.Logf("outages: NOT TRIED: a full disk of Postgres: %v", diskErr)
 		l.note("**Not tried: a full disk of Postgres.** This account may not mount a file system. Run the command as root.")
 	}
 	for _, o := range list {
-		o.away()
-		l.suffer(o, n.base, key)
-		o.back()
-		l.count("outages: "+o.name, 1)
-		took, ok := l.eventually(l.patience(10*time.Second), calm)
-		if !ok {
-			l.fault("%s: still failing %s after its end: %v", o.name, took.Round(time.Millisecond), l.ask(n.base, key, nil))
-		}
-		l.longest("longest time until every answer is 200 again", took)
-		if l.build.broken != nil && l.faulty() {
+		if t.suffer(o); l.caught() {
 			return
 		}
 	}
+	if t.freezeRedis(redis, strings.TrimPrefix(redisURL, "unix://")); l.caught() {
+		return
+	}
+	// A stopped Redis isn't started again.
+	t.suffer(outage{"Redis stopped", "redis", redis.Kill, func() {}, false})
 }
 
 // fullDisk is the size of the disk to fill, in MiB.
@@ -109,51 +141,175 @@ func (l *lab) lockedTable(address string) outage {
 		l.must(err)
 		_, err = conn.Exec(l.ctx, "BEGIN; LOCK TABLE predictions IN ACCESS EXCLUSIVE MODE")
 		l.must(err)
-	}, func() { l.must(conn.Close(l.ctx)) }}
+	}, func() { l.must(conn.Close(l.ctx)) }, false}
 }
 
-// slowest is the longest time that an answer may take while a part is away.
-const slowest = 5 * time.Second
-
-// suffer sends every probe while a part is away.
-func (l *lab) suffer(o outage, base, key string) {
-	wrong := map[string]answer{} // the first wrong answer of each probe
-	for ends := time.Now().Add(l.Outage); time.Now().Before(ends); time.Sleep(20 * time.Millisecond) {
-		maps.Copy(wrong, l.ask(base, key, &o))
-	}
-	for _, name := range slices.Sorted(maps.Keys(wrong)) {
-		l.fault("%s: %s: %s", o.name, name, wrong[name])
-	}
-}
-
-// ask sends every probe at once and returns the wrong answers. Without an outage, every answer must
-// be 200.
-func (l *lab) ask(base, key string, o *outage) map[string]answer {
-	wrong, mu := map[string]answer{}, sync.Mutex{}
-	var all sync.WaitGroup
+// suffer takes a part away, sends every probe meanwhile, brings the part back and waits until all is well.
+func (t *outages) suffer(o outage) {
+	o.away()
+	t.count("outages: "+o.name, 1)
+	first := map[string]answer{} // the first wrong answer of each probe
+	unmarked := map[string]bool{}
 	for _, p := range probes {
+		unmarked[p.name] = p.kept && o.blind
+	}
+	maps.DeleteFunc(unmarked, func(_ string, expected bool) bool { return !expected })
+	for began := time.Now(); time.Since(began) < t.Outage || (len(unmarked) > 0 && time.Since(began) < staleLimit); time.Sleep(20 * time.Millisecond) {
+		answers := t.ask()
+		for name, a := range wrong(answers, &o) {
+			if _, found := first[name]; !found {
+				first[name] = a
+			}
+		}
+		maps.DeleteFunc(unmarked, func(name string, _ bool) bool { return answers[name].stale() })
+		t.during(o, answers)
+	}
+	o.back()
+	for _, name := range slices.Sorted(maps.Keys(first)) {
+		t.fault("%s: %s: %s", o.name, name, first[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(unmarked)) {
+		t.fault("%s: %s isn't marked as stale after %s", o.name, name, staleLimit)
+	}
+	t.recover(o)
+}
+
+// during counts the answers to one round of probes, and reports those that were too slow.
+func (t *outages) during(o outage, answers map[string]answer) {
+	var slowest string
+	for name, a := range answers {
+		t.count("requests during outages", 1)
+		t.count(fmt.Sprintf("requests answered %d", a.status), 1)
+		t.longest("longest answer during an outage", a.took)
+		if a.stale() {
+			t.count("stale copies, marked", 1)
+		}
+		if slowest == "" || a.took > answers[slowest].took {
+			slowest = name
+		}
+	}
+	took := answers[slowest].took
+	if took > answerLimit {
+		t.slowRounds++
+	}
+	if took > answerHardLimit || (took > answerLimit && t.slowRounds > stalls) {
+		t.fault("%s: %s is answered too late: %s", o.name, slowest, answers[slowest])
+	}
+}
+
+// recover waits until every answer is 200 and current again.
+func (t *outages) recover(o outage) {
+	took, ok := t.eventually(t.patience(10*time.Second), t.calm)
+	if !ok {
+		t.fault("%s: still failing %s after its end: %v", o.name, took.Round(time.Millisecond), wrong(t.ask(), nil))
+		return
+	}
+	if took > returnLimit {
+		t.slowEnds++
+	}
+	if took > returnHardLimit || (took > returnLimit && t.slowEnds > stalls) {
+		t.fault("%s: back only %s after its end", o.name, took.Round(time.Millisecond))
+	}
+	t.longest("longest time until every answer is 200 again", took)
+}
+
+func (t *outages) calm() bool { return len(wrong(t.ask(), nil)) == 0 }
+
+// ask sends every probe at once and returns the answers by the names of the probes.
+func (t *outages) ask() map[string]answer {
+	answers, mu := map[string]answer{}, sync.Mutex{}
+	var all sync.WaitGroup
+	for i, p := range probes {
 		all.Go(func() {
-			r := request{method: p.method, url: base + p.path}
+			r := request{method: p.method, url: t.base + p.path, header: map[string]string{"X-Forwarded-For": fmt.Sprintf("198.51.100.%d", i+1)}}
 			if p.keyed {
-				r.key = key
+				r.key = t.key
 			}
 			if p.body != nil {
-				r.body = p.body(key)
+				r.body = p.body(t.key)
 			}
-			a := send(l.ctx, r)
-			if o != nil {
-				l.count("requests during outages", 1)
-				l.count(fmt.Sprintf("requests answered %d", a.status), 1)
-				l.longest("longest answer during an outage", a.took)
-			}
-			spared := o != nil && slices.Contains(p.needs, o.part) && a.status == 503
-			if a.err != nil || (a.status != 200 && !spared) || (o != nil && a.took > l.patience(slowest)) {
-				mu.Lock()
-				wrong[p.name] = a
-				mu.Unlock()
-			}
+			a := send(t.ctx, r)
+			mu.Lock()
+			answers[p.name] = a
+			mu.Unlock()
 		})
 	}
 	all.Wait()
-	return wrong
+	return answers
+}
+
+// outOfDate is the line of a page that is the last good copy.
+const outOfDate = "This page may be out of date."
+
+// stale reports whether the answer is marked as the last good copy.
+func (a answer) stale() bool {
+	return strings.HasSuffix(a.header.Get("Cache-Status"), "; detail=unavailable")
+}
+
+// wrong returns the wrong answers of a round. During an outage, an answer may be 503 with Retry-After if it
+// needs the missing part, and it may be a kept copy, if it is marked. Otherwise it must be 200 and current.
+func wrong(answers map[string]answer, o *outage) map[string]answer {
+	found := map[string]answer{}
+	for _, p := range probes {
+		a := answers[p.name]
+		refused := o != nil && slices.Contains(p.needs, o.part) && a.status == 503 && a.header.Get("Retry-After") != ""
+		stale := a.stale()
+		misplaced := stale && (o == nil || !p.kept)
+		unsaid := p.page && a.status == 200 && stale != strings.Contains(string(a.body), outOfDate)
+		if a.err != nil || (a.status != 200 && !refused) || misplaced || unsaid {
+			found[p.name] = a
+		}
+	}
+	return found
+}
+
+// freezeRedis freezes Redis a few times while the node uses it, and measures how much longer the requests
+// of the first moment take.
+func (t *outages) freezeRedis(redis *run.Process, socket string) {
+	before, frozen := map[string][]time.Duration{}, map[string][]time.Duration{}
+	for range redisFreezes {
+		t.untilCounting(socket)
+		for name, a := range t.ask() {
+			before[name] = append(before[name], a.took)
+		}
+		redis.Signal(syscall.SIGSTOP)
+		for name, a := range t.ask() {
+			frozen[name] = append(frozen[name], a.took)
+		}
+		redis.Signal(syscall.SIGCONT)
+		t.count("requests at the moment when Redis freezes", len(probes))
+	}
+	for _, p := range probes {
+		cost := slices.Min(frozen[p.name]) - slices.Min(before[p.name])
+		if cost > frozenRedisCost {
+			t.fault("Redis frozen: %s takes %s longer", p.name, cost.Round(time.Millisecond))
+		}
+		t.longest("longest additional time because Redis froze", cost)
+	}
+}
+
+// untilCounting waits until the node counts requests in Redis. After a failure it doesn't, for a second.
+func (t *outages) untilCounting(socket string) {
+	client := redisclient.NewClient(&redisclient.Options{Network: "unix", Addr: socket})
+	defer client.Close()
+	if _, ok := t.eventually(t.patience(10*time.Second), func() bool {
+		before := t.counted(client)
+		t.ask()
+		return t.counted(client)-before >= len(probes)/2
+	}); !ok {
+		t.fault("Redis frozen: the node doesn't use Redis again")
+	}
+}
+
+var scriptCalls = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`)
+
+// counted returns how many requests were counted in Redis: each count is one call of a script.
+func (t *outages) counted(client *redisclient.Client) (n int) {
+	said, err := client.Info(t.ctx, "commandstats").Result()
+	t.must(err)
+	if m := scriptCalls.FindStringSubmatch(said); m != nil {
+		n, err = strconv.Atoi(m[1])
+		t.must(err)
+	}
+	return n
 }

@@ -61,6 +61,18 @@ func (o *outcome) fault(format string, args ...any) {
 	}
 }
 
+// shows returns the first fault that shows a mistake, or "" if none does.
+func (o *outcome) shows(b *breakage) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, f := range o.faults {
+		if strings.Contains(f, b.fault) {
+			return f
+		}
+	}
+	return ""
+}
+
 // note records a remark for the report: what was not tried, and why.
 func (o *outcome) note(format string, args ...any) {
 	o.mu.Lock()

@@ -86,6 +86,17 @@ const (
 	writePatience = 45 * time.Second
 )
 
+// fewClients reports whether clients that never read are left out.
+func (s *scale) fewClients() bool { return s.Clients < 100 }
+
+// slowClientLimit is the longest time until the server has closed the connections of slow clients.
+func (s *scale) slowClientLimit() time.Duration {
+	if s.fewClients() {
+		return readPatience
+	}
+	return writePatience
+}
+
 // crawl connects slow clients while other clients send requests.
 func crawl(l *lab) {
 	db := l.sqlite()
@@ -95,16 +106,12 @@ func crawl(l *lab) {
 	time.Sleep(6 * time.Second) // idle connections of this process close
 	before, err := run.Descriptors(n.PID())
 	l.must(err)
-	limit := writePatience
-	if l.Clients < 100 {
-		limit = readPatience
-	}
-	ctx, cancel := context.WithTimeout(l.ctx, l.patience(limit))
+	ctx, cancel := context.WithTimeout(l.ctx, l.patience(l.slowClientLimit()))
 	defer cancel()
 	began := time.Now()
 	var slow sync.WaitGroup
 	for _, kind := range slowKinds {
-		if kind.long && l.Clients < 100 {
+		if kind.long && l.fewClients() {
 			l.note("The short form leaves out %s: the server waits half a minute for them.", kind.name)
 			continue
 		}
@@ -149,6 +156,9 @@ func crawl(l *lab) {
 
 // descriptorsKept is how many more descriptors a node may keep open: the files of its database.
 const descriptorsKept = 12
+
+// slowest is the longest time that an answer to another client may take.
+const slowest = 5 * time.Second
 
 // others sends requests as ordinary clients do. Every answer must be 200 and arrive within the time
 // limit.
