@@ -10,9 +10,11 @@ type check struct {
 	name  string
 	tries string // the sentence that says what is tried
 	holds string // the sentence that says what must hold
-	run   func(*lab)
-	idle  bool // it mostly waits, so it runs beside other checks
-	suite bool // its tests are also part of the suite, so the short form leaves it out
+	// limits returns the sentence with the limits of time in effect; nil if there are none.
+	limits func(*scale) string
+	run    func(*lab)
+	idle   bool // it mostly waits, so it runs beside other checks
+	suite  bool // its tests are also part of the suite, so the short form leaves it out
 }
 
 var checks = []check{
@@ -26,7 +28,10 @@ var checks = []check{
 		name:  "databases",
 		tries: "Postgres is killed (SIGKILL to all its processes) or stopped immediately (SIGQUIT) under a node that keeps running.",
 		holds: "The same as for nodes. During an outage, answers are 200 or 503.",
-		run:   killDatabases,
+		limits: func(s *scale) string {
+			return fmt.Sprintf("Publishing works again within %s.", s.patience(publishingLimit))
+		},
+		run: killDatabases,
 	},
 	{
 		name:  "backups",
@@ -44,21 +49,31 @@ var checks = []check{
 	{
 		name:  "cluster",
 		tries: "Three nodes serve behind haproxy, on one Postgres and one Redis. One after another is killed or stopped while agents publish.",
-		holds: "The same as for nodes. Every lease is renewed or taken over within two intervals of its job. An author reads its own prediction at once, on every node.",
-		run:   rollNodes,
+		holds: "The same as for nodes. Every lease is renewed or taken over. An author reads its own prediction at once, on every node.",
+		limits: func(s *scale) string {
+			return fmt.Sprintf("The jobs run every %s, and their leases pass to other nodes within %s.", shortInterval, s.patience(2*shortInterval))
+		},
+		run: rollNodes,
 	},
 	{
 		name:  "outages",
 		tries: "The disk of Postgres is filled, Postgres is stopped and frozen, a transaction locks the predictions, Redis is frozen and stopped, and the sources hang. Requests of every kind continue meanwhile.",
-		holds: "Requests that need the missing part are answered 503 and all others 200, within five seconds. All requests are answered 200 again within ten seconds of the part's return.",
-		run:   takeAway,
+		holds: "Requests that need the missing part are answered 503 with Retry-After and all others 200. Lists and pages that can't be made are answered from the last good copy, marked as stale. Afterwards every answer is 200 and current again.",
+		limits: func(*scale) string {
+			return fmt.Sprintf("The answers to every round of requests come within %s, and to at most %d of all rounds within %s. The recovery takes at most %s, and after at most %d outage %s. At the moment when Redis freezes, a request takes at most %s longer, in the fastest of %d freezes.",
+				answerLimit, stalls, answerHardLimit, returnLimit, stalls, returnHardLimit, frozenRedisCost, redisFreezes)
+		},
+		run: takeAway,
 	},
 	{
 		name:  "slow clients",
 		tries: "Clients send headers or bodies byte by byte, connect and send no request, or send requests and never read.",
-		holds: "Other clients are answered as before. The server closes every such connection within 45 s, and its number of open descriptors returns to what it was.",
-		run:   crawl,
-		idle:  true,
+		holds: "Other clients are answered as before. The server closes every such connection, and its number of open descriptors returns to what it was.",
+		limits: func(s *scale) string {
+			return fmt.Sprintf("Other clients are answered within %s. The connections are closed within %s.", s.patience(slowest), s.patience(s.slowClientLimit()))
+		},
+		run:  crawl,
+		idle: true,
 	},
 	{
 		name:  "fuzzer",

@@ -161,6 +161,9 @@ func killNodes(l *lab) {
 	}
 }
 
+// publishingLimit is the longest time until publishing works again after Postgres has started.
+const publishingLimit = 10 * time.Second
+
 // killDatabases kills Postgres under a running node, and starts it again.
 func killDatabases(l *lab) {
 	db := l.postgres()
@@ -176,7 +179,7 @@ func killDatabases(l *lab) {
 		time.Sleep(time.Duration(l.random.IntN(500)) * time.Millisecond)
 		db.server.Start()
 		before := s.acknowledged()
-		took, ok := l.eventually(l.patience(10*time.Second), func() bool { return s.acknowledged() > before || l.faulty() })
+		took, ok := l.eventually(l.patience(publishingLimit), func() bool { return s.acknowledged() > before || l.faulty() })
 		if !ok {
 			l.fault("no publish succeeded %s after the database came back", took)
 			return

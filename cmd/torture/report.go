@@ -64,6 +64,7 @@ func document(m run.Machine, s *scale, results []result, took time.Duration) ([]
 	pointers := make([]*result, len(results)) // their methods have pointer receivers
 	for i := range results {
 		pointers[i] = &results[i]
+		pointers[i].scale = s
 	}
 	var out strings.Builder
 	err = t.Execute(&out, map[string]any{
@@ -86,7 +87,14 @@ func (s *scale) settings() (list []string) {
 
 func (r *result) Name() string  { return r.name }
 func (r *result) Tries() string { return r.tries }
-func (r *result) Claim() string { return r.holds }
+
+// Claim says what must hold, with the limits of this run.
+func (r *result) Claim() string {
+	if r.limits == nil {
+		return r.holds
+	}
+	return r.holds + " " + r.limits(r.scale)
+}
 
 // Holds reports whether the check was carried out and found no fault.
 func (r *result) Holds() bool { return r.err == nil && r.outcome != nil && !r.faulty() }
