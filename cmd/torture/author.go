@@ -104,8 +104,8 @@ type crowd struct {
 	authors []*author
 	base    func() string
 	market  func() string // returns the market to publish on, or "" for none
-	// expected reports whether a refusal is acceptable. The author then sends the same request
-	// again.
+	// expected reports whether a refusal, or no answer, is acceptable. The author then sends the same
+	// request again.
 	expected func(answer) bool
 	// after, if not nil, is called after each acknowledgement, on the author's goroutine.
 	after func(w *author, id string)
@@ -136,6 +136,7 @@ func (c *crowd) one(ctx context.Context, w *author) {
 		if a.status == 200 && a.err == nil && c.after != nil {
 			c.after(w, w.ids[key])
 		}
+		acceptable := c.expected(a) // a comparison can't begin before this is known
 		w.turn.RUnlock()
 		switch {
 		case ctx.Err() != nil || (a.status == 200 && a.err == nil):
@@ -143,7 +144,7 @@ func (c *crowd) one(ctx context.Context, w *author) {
 		case a.status == 200:
 			c.lab.fault("%s: %v", w.handle, a.err)
 			return
-		case a.err == nil && !c.expected(a):
+		case !acceptable:
 			c.lab.fault("publishing with the key %s: %s", key, a)
 		}
 		select {

@@ -18,7 +18,7 @@ import (
 // kill it restores the backup file, if there is one.
 func killBackups(l *lab) {
 	for db := range l.stores() {
-		s := l.stage(db, 1, never)
+		s := l.stage(db, 1, cut)
 		if _, err := s.node.command("backup", "--help"); err != nil {
 			l.note("Kills during a backup were not tried: this build has no backup command.")
 			return

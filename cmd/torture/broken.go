@@ -71,6 +71,11 @@ var breakages = []breakage{
 		edits: []edit{{"app/api/cached.go", "Current: caller(c) != nil}", "Current: caller(c) != nil && !" + is("own") + "}"}},
 	},
 	{
+		name: "drain", does: "SIGTERM ends a node at once, as it ends a program without a handler.", checks: []string{"cluster"}, fault: ": 502 after",
+		edits: []edit{{"app/httpserver/stop.go", "\t\tif s.drain(ln, served) {\n", "\t\tif " + is("drain") + " {\n\t\t\tos.Exit(1)\n\t\t}\n\t\tif s.drain(ln, served) {\n"},
+			{"app/httpserver/stop.go", "\t\"net\"\n", "\t\"net\"\n\t\"os\"\n"}},
+	},
+	{
 		name: "500", does: "A publish that the database doesn't confirm is answered 500.", checks: []string{"outages"},
 		edits: []edit{{"app/prediction/batch.go", "\tfor _, w := range list {\n\t\tw.finish(nil, err)",
 			"\tif " + is("500") + " {\n\t\terr = errors.New(\"broken\")\n\t}\n\tfor _, w := range list {\n\t\tw.finish(nil, err)"}},

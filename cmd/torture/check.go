@@ -49,7 +49,7 @@ var checks = []check{
 	{
 		name:  "cluster",
 		tries: "Three nodes serve behind haproxy, on one Postgres and one Redis. One after another is killed or stopped while agents publish.",
-		holds: "The same as for nodes. Every lease is renewed or taken over. An author reads its own prediction at once, on every node.",
+		holds: "The same as for nodes. Every lease is renewed or taken over. An author reads its own prediction at once, on every node. A node that is stopped by SIGTERM loses no request.",
 		limits: func(s *scale) string {
 			return fmt.Sprintf("The jobs run every %s, and their leases pass to other nodes within %s.", shortInterval, s.patience(2*shortInterval))
 		},

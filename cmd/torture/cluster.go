@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -90,7 +94,7 @@ func rollNodes(l *lab) {
 	db, s := l.postgres(), l.sources()
 	_, redisURL := l.redis()
 	s.SetMarket("m", nil)
-	env := append(l.environment(db.url, s, unlimited...), "REDIS_URL="+redisURL, "TRUSTED_PROXIES=127.0.0.1")
+	env := append(l.environment(db.url, s, unlimited...), "REDIS_URL="+redisURL, "TRUSTED_PROXIES=127.0.0.1", "DRAIN=1s")
 	var nodes []*node
 	for range 3 {
 		nodes = append(nodes, l.serve(env))
@@ -99,13 +103,15 @@ func rollNodes(l *lab) {
 	l.must(err)
 	l.Cleanup(func() { _ = watched.Close(context.Background()) })
 	base := l.haproxy(nodes)
+	authors := l.authors(base, authorsAtOnce+1)
 	var reads atomic.Int64
+	var killed atomic.Bool // a node was killed, and its restart isn't complete
 	c := &crowd{
-		lab: l, authors: l.authors(base, authorsAtOnce), base: func() string { return base }, market: func() string { return "" },
-		// haproxy answers 502 if a node dies during a request, and 503 if no node is up.
-		expected: func(a answer) bool { return a.status == 502 || a.status == 503 },
+		lab: l, authors: authors[1:], base: func() string { return base }, market: func() string { return "" },
+		// haproxy answers 502 if a node dies during a request. A node that is stopped must lose none.
+		expected: func(a answer) bool { return killed.Load() && (a.err != nil || a.status == 502 || a.status == 503) },
 		after: func(w *author, id string) {
-			if readsOwn(l, base, w, id) {
+			if readsOwn(l, base, w, id, &killed) {
 				reads.Add(1)
 			}
 		},
@@ -117,10 +123,11 @@ func rollNodes(l *lab) {
 		before, err := leases(l.ctx, watched)
 		l.must(err)
 		if i%2 == 0 {
+			killed.Store(true)
 			n.Kill()
 			l.count("nodes killed", 1)
 		} else {
-			n.Stop()
+			l.stopUnderRequests(n, base, authors[0].key)
 			l.count("nodes stopped by SIGTERM", 1)
 		}
 		took, ok := l.eventually(l.patience(2*shortInterval), func() bool { return l.faulty() || renewed(l.ctx, watched, before) })
@@ -134,11 +141,81 @@ func rollNodes(l *lab) {
 		if c.compare(); l.faulty() {
 			break
 		}
+		killed.Store(false)
 	}
 	c.end()
 	c.compare()
 	l.count("predictions acknowledged", c.acknowledged())
 	l.count("own predictions read at once", int(reads.Load()))
+}
+
+// stopUnderRequests stops a node by SIGTERM while it has received half of some requests. The second half of
+// each is sent once the node takes no further requests. All must be answered 200.
+func (l *lab) stopUnderRequests(n *node, base, key string) {
+	begun := make(chan struct{}, halfRequests)
+	rest := make(chan struct{})
+	body, err := json.Marshal(publishBody(""))
+	l.must(err)
+	first, second := body[:len(body)/2], body[len(body)/2:]
+	var all sync.WaitGroup
+	for range halfRequests {
+		all.Go(func() {
+			g := &gate{begun: begun, open: rest, rest: bytes.NewReader(second)}
+			a := send(l.ctx, request{
+				method: http.MethodPost, url: base + "/api/predictions", key: key,
+				stream: io.MultiReader(bytes.NewReader(first), g), size: len(body),
+			})
+			g.reach() // also if the request failed before
+			if a.err != nil || a.status != 200 {
+				l.fault("a request during which a node stopped: %s", a)
+			}
+			l.count("requests in flight at a SIGTERM", 1)
+		})
+	}
+	for range halfRequests {
+		<-begun
+	}
+	// haproxy has passed on what arrived before an answer to a later request.
+	send(l.ctx, request{url: base + "/readyz"})
+	n.Signal(syscall.SIGTERM)
+	if _, ok := l.eventually(l.patience(5*time.Second), func() bool {
+		return send(l.ctx, request{url: n.base + "/readyz"}).status != 200
+	}); !ok {
+		l.fault("a node that was stopped stays ready")
+	}
+	close(rest)
+	all.Wait()
+	if _, ok := l.eventually(l.patience(15*time.Second), func() bool {
+		select {
+		case <-n.Ended:
+			return true
+		default:
+			return false
+		}
+	}); !ok {
+		l.fault("a node doesn't end after SIGTERM")
+		n.Kill()
+	}
+}
+
+// halfRequests is the number of requests that are in flight when a node is stopped. haproxy spreads them over
+// the nodes.
+const halfRequests = 12
+
+// gate is the second half of a body. It reports on begun that it is reached, and can be read once open is closed.
+type gate struct {
+	begun chan<- struct{}
+	open  <-chan struct{}
+	rest  io.Reader
+	once  sync.Once
+}
+
+func (g *gate) reach() { g.once.Do(func() { g.begun <- struct{}{} }) }
+
+func (g *gate) Read(p []byte) (int, error) {
+	g.reach()
+	<-g.open
+	return g.rest.Read(p)
 }
 
 // leases returns when the lease of each short job expires. It reads the table itself, to see what
@@ -173,11 +250,15 @@ func renewed(ctx context.Context, db *pgx.Conn, before map[string]time.Time) boo
 }
 
 // readsOwn asks any node for an author's latest prediction and reports a fault unless it is the one
-// just acknowledged. It returns whether a node answered.
-func readsOwn(l *lab, base string, w *author, id string) bool {
+// just acknowledged. It returns whether a node answered, which every node must unless one was killed. A busy
+// node may refuse a read, with Retry-After.
+func readsOwn(l *lab, base string, w *author, id string, killed *atomic.Bool) bool {
 	a := send(l.ctx, request{url: base + "/api/predictions?limit=1&agent=" + w.handle, key: w.key})
 	var list struct{ Predictions []struct{ ID string } }
 	if a.status != 200 || a.decode(&list) != nil {
+		if !killed.Load() && a.header.Get("Retry-After") == "" && l.ctx.Err() == nil {
+			l.fault("%s reads its own prediction %s: %s", w.handle, id, a)
+		}
 		return false
 	}
 	if len(list.Predictions) == 0 || list.Predictions[0].ID != id {

@@ -122,13 +122,13 @@ func (s *stage) settled() {
 	}
 }
 
-// never is the expected function of checks in which every answer must be an acknowledgement.
-func never(answer) bool { return false }
+// cut is the expected function of checks that kill the node: every answer must be an acknowledgement.
+func cut(a answer) bool { return a.err != nil }
 
 // killNodes kills the program while agents publish, half of the times on each database.
 func killNodes(l *lab) {
 	for db := range l.stores() {
-		s := l.stage(db, min(l.Nodes, 40), never)
+		s := l.stage(db, min(l.Nodes, 40), cut)
 		kills := (l.Nodes + 1) / 2
 		for i := range kills {
 			s.publishes(1 + l.random.IntN(60))
@@ -167,7 +167,7 @@ const publishingLimit = 10 * time.Second
 // killDatabases kills Postgres under a running node, and starts it again.
 func killDatabases(l *lab) {
 	db := l.postgres()
-	s := l.stage(db, min(l.Databases, 20), func(a answer) bool { return a.status == 503 })
+	s := l.stage(db, min(l.Databases, 20), func(a answer) bool { return a.err != nil || a.status == 503 })
 	for i := range l.Databases {
 		s.publishes(1 + l.random.IntN(200))
 		mode, name := dbtest.Kill, "databases killed"

@@ -126,9 +126,11 @@ var client = &http.Client{
 
 // request is a request to send.
 type request struct {
-	method, url string // GET if empty
-	key         string // the bearer; "" for none
-	body        any    // sent as JSON; nil for none
+	method, url string    // GET if empty
+	key         string    // the bearer; "" for none
+	body        any       // sent as JSON; nil for none
+	stream      io.Reader // sent instead of body if it isn't nil
+	size        int       // the number of bytes of stream
 	header      map[string]string
 	client      *http.Client // nil for client
 }
@@ -154,6 +156,9 @@ func send(ctx context.Context, r request) (a answer) {
 		}
 		body = bytes.NewReader(packed)
 	}
+	if r.stream != nil {
+		body = r.stream
+	}
 	if r.method == "" {
 		r.method = http.MethodGet
 	}
@@ -162,7 +167,10 @@ func send(ctx context.Context, r request) (a answer) {
 		return answer{err: err}
 	}
 	req.Header.Set("User-Agent", "pulsecast-torture/1.0")
-	if r.body != nil {
+	if r.stream != nil {
+		req.ContentLength = int64(r.size)
+	}
+	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if r.key != "" {

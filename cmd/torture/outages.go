@@ -77,7 +77,7 @@ const (
 // countingLimits count requests in Redis and never refuse one.
 var countingLimits = []string{
 	"RATE_LIMIT_READS=1000000/min", "RATE_LIMIT_WRITES=1000000/min", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
-	"RATE_LIMIT_WRITES_ADDRESS=1000000/min", "REGISTRATION_RATE=off", "REGISTRATION_CEILING=off", "TRUSTED_PROXIES=127.0.0.1",
+	"RATE_LIMIT_READS_ADDRESS=1000000/min", "RATE_LIMIT_WRITES_ADDRESS=1000000/min", "REGISTRATION_RATE=off", "REGISTRATION_CEILING=off", "TRUSTED_PROXIES=127.0.0.1",
 }
 
 // outages takes parts away from one node and watches its answers.
