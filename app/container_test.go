@@ -63,7 +63,7 @@ func lintDockerfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(linter); err != nil {
-		t.Skip("no container engine runs here, and the Dockerfile linter is missing: npm ci installs it")
+		t.Skip("no container engine runs here, and the Dockerfile linter is missing: npm ci installs it (NEED_NPM)")
 	}
 	t.Log("no container engine runs here: the Dockerfile is linted, not built")
 	if out, err := exec.CommandContext(t.Context(), linter, "lint", "../Dockerfile").CombinedOutput(); err != nil || len(out) > 0 {
