@@ -129,9 +129,15 @@ var breakages = []breakage{
 			{"app/api/body.go", "\t\"mime\"\n", "\t\"mime\"\n\t\"os\"\n"}},
 	},
 	{
-		name: "limits", does: "No rate limit refuses a request.", checks: []string{"expensive requests"},
+		name: "limits", does: "No rate limit refuses a request.", checks: []string{"expensive requests"}, fault: "reached its limit",
 		edits: []edit{{"app/httpserver/limits.go", "func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {\n",
 			"func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {\n\tif " + is("limits") + " {\n\t\treturn verdict{ok: true}\n\t}\n"}},
+	},
+	{
+		name: "lane", does: "Any number of expensive answers are made at the same time, in 300 ms each.", checks: []string{"expensive requests"}, fault: "bystanders wait",
+		edits: []edit{{"app/httpserver/cost.go", "\tif cost == Shared {\n",
+			"\tif cost > Listing && " + is("lane") + " {\n\t\tfor began := time.Now(); time.Since(began) < 300*time.Millisecond; {\n\t\t}\n\t\treturn func() {}, nil\n\t}\n" +
+				"\tif cost == Shared {\n"}},
 	},
 	{
 		name: "backup", does: "A backup lacks the predictions.", checks: []string{"backups"},

@@ -96,7 +96,7 @@ func (o *options) run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
-	full := len(chosen) == len(checks) && !o.Short && !o.Intact
+	full := len(chosen) == len(checks) && !o.Short && !o.Intact && len(s.below()) == 0
 	if err := o.write(ctx, s, results, time.Since(began), full); err != nil {
 		return err
 	}

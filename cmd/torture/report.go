@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -18,7 +19,7 @@ import (
 var frame string
 
 // write writes the report to the chosen file. By default that is docs/reliability.md if every check
-// ran in full, and otherwise none.
+// ran at full length, and otherwise none.
 func (o *options) write(ctx context.Context, s *scale, results []result, took time.Duration, full bool) error {
 	path := o.Out
 	if path == "" {
@@ -69,9 +70,31 @@ func document(m run.Machine, s *scale, results []result, took time.Duration) ([]
 	var out strings.Builder
 	err = t.Execute(&out, map[string]any{
 		"Machine": m, "Results": pointers, "Held": held, "Checks": len(results), "Caught": caught, "Broken": broken,
-		"Took": took.Round(time.Second), "Seed": s.Seed, "Settings": s.settings(),
+		"Took": took.Round(time.Second), "Seed": s.Seed, "Settings": s.settings(), "Least": s.least(),
 	})
 	return []byte(out.String()), err
+}
+
+// least lists the settings that a run at full length needs at least, as environment variables.
+func (s *scale) least() (list []string) {
+	for f := range reflect.TypeFor[scale]().Fields() {
+		if least := f.Tag.Get("least"); least != "" {
+			list = append(list, f.Tag.Get("env")+"="+least)
+		}
+	}
+	return list
+}
+
+// below lists the settings that are too low for a run at full length.
+func (s *scale) below() (list []string) {
+	v := reflect.ValueOf(*s)
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if least, err := strconv.ParseInt(f.Tag.Get("least"), 10, 64); err == nil && v.Field(i).Int() < least {
+			list = append(list, f.Tag.Get("env"))
+		}
+	}
+	return list
 }
 
 // settings lists the settings of a run as environment variables.

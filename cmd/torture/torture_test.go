@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
@@ -44,6 +46,30 @@ func TestEveryCheckCanFail(t *testing.T) {
 	}
 }
 
+// TestBelow checks that a run with a low setting doesn't count as a run at full length, and that one with the
+// defaults does.
+func TestBelow(t *testing.T) {
+	t.Parallel()
+	var o options
+	parser, err := kong.New(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse([]string{"--sealing", "49", "--nodes", "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := o.below(), []string{"TORTURE_NODES", "TORTURE_SEALING"}; !slices.Equal(got, want) {
+		t.Errorf("too low: %q, want %q", got, want)
+	}
+	o = options{}
+	if _, err := parser.Parse(nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.below(); len(got) > 0 {
+		t.Errorf("these defaults are too low: %q", got)
+	}
+}
+
 // TestBreakagesFit checks that the sources still contain the texts that the breakages replace.
 func TestBreakagesFit(t *testing.T) {
 	t.Parallel()
@@ -73,6 +99,7 @@ func TestDocument(t *testing.T) {
 	for _, part := range []string{
 		"1 of 2 checks hold", "1 of 2 were caught", "| nodes | holds |", "| databases | **does not hold** |", "- 1,234 nodes killed\n",
 		"- longest start: 1.5s\n", "Nothing was sealed.", "caught by: `lost one`", "**not caught**", "- `lost 'a / b'`", "Some CPU, 2 cores", "`TORTURE_NODES=4`",
+		"Publishing works again within 50s.", "`TORTURE_NODES=200` `TORTURE_DATABASES=50`",
 	} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("the document doesn't contain %q:\n%s", part, text)
