@@ -146,9 +146,9 @@ var breakages = []breakage{
 				"\t\t_ = copied.Close()\n\t\tpredictions = 0\n\t}\n\tgot, err := inspectSQLite(ctx, temp)\n"}},
 	},
 	{
-		name: "dump", does: "A backup of Postgres lacks the predictions.", checks: []string{"backups"}, fault: "lists",
+		name: "dump", does: "A backup of Postgres lacks the predictions and their results.", checks: []string{"backups"}, fault: "lists",
 		edits: []edit{{"app/backup/postgres.go", "\tif err := run(cmd); err != nil {\n\t\treturn nil, err\n\t}\n\tgot, err := inspectPostgres(ctx, temp)\n",
-			"\tif " + is("dump") + " {\n\t\tcmd.Args = append(cmd.Args, \"--exclude-table-data=predictions\")\n\t\tpredictions = 0\n\t}\n" +
+			"\tif " + is("dump") + " {\n\t\tcmd.Args = append(cmd.Args, \"--exclude-table-data=predictions\", \"--exclude-table-data=results\")\n\t\tpredictions = 0\n\t}\n" +
 				"\tif err := run(cmd); err != nil {\n\t\treturn nil, err\n\t}\n\tgot, err := inspectPostgres(ctx, temp)\n"}},
 	},
 	{
