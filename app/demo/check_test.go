@@ -124,7 +124,7 @@ func checkSamples(t *testing.T, db *database.DB) {
 func checkBoard(t *testing.T, db *database.DB) {
 	t.Helper()
 	store := leaderboard.NewStore(leaderboard.Thresholds{Events: 30, CategoryEvents: 15, Days: 14}, func() time.Time { return firstLook })
-	page, err := store.Page(t.Context(), db, leaderboard.Filter{Limit: 100})
+	page, err := store.Read(t.Context(), db.Reader, leaderboard.Filter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
