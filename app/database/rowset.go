@@ -197,9 +197,12 @@ func NewInsert[T any](table string, rows []T, onConflict string) Write {
 			}
 			bound.rows[i] = values
 		}
-		places := strings.TrimSuffix(strings.Repeat("?, ", len(fields)), ", ")
-		statement := "INSERT INTO " + table + " (" + namesOf(fields) + ") VALUES (" + places + ") " + onConflict
-		_, err := tx.NewRaw("?", bun.Safe(statement)).Conn(bound).Exec(ctx)
+		places := make([]string, len(fields))
+		for i := range places {
+			places[i] = "$" + strconv.Itoa(i+1)
+		}
+		statement := "INSERT INTO " + table + " (" + namesOf(fields) + ") VALUES (" + strings.Join(places, ", ") + ") " + onConflict
+		_, err := tx.NewRaw(statement).Conn(bound).Exec(ctx)
 		return err
 	}
 	return w
@@ -283,7 +286,7 @@ func ExecWrites(ctx context.Context, db bun.IDB, writes ...Write) error {
 		args = append(args, columns...)
 		parts = append(parts, fmt.Sprintf("w%d AS (%s)", i, statement))
 	}
-	_, err := tx.NewRaw("?", bun.Safe("WITH "+strings.Join(parts, ", ")+" SELECT 1")).Conn(bound{tx.Tx, args}).Exec(ctx)
+	_, err := tx.NewRaw("WITH " + strings.Join(parts, ", ") + " SELECT 1").Conn(bound{tx.Tx, args}).Exec(ctx)
 	return err
 }
 
