@@ -29,10 +29,10 @@ func (h *house) rank(agentID uuid.UUID, place int64, half, odds float64) {
 	}
 }
 
-// board makes the main board with two ranked agents.
+// board makes the main board with two ranked agents, one of them proven.
 func (h *house) board() {
 	h.t.Helper()
-	board := leaderboard.Board{Window: leaderboard.All, AsOf: start, Kappa: 100, Sigma2: 100, Mu: .5, Tau: .5, Ranked: 2}
+	board := leaderboard.Board{Window: leaderboard.All, AsOf: start, Kappa: 100, Sigma2: 100, Mu: .5, Tau: .5, Ranked: 2, Proven: 1}
 	if _, err := h.db.NewInsert().Model(&board).Exec(h.t.Context()); err != nil {
 		h.t.Fatal(err)
 	}
