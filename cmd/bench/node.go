@@ -84,11 +84,11 @@ func (n *node) settle(ctx context.Context) error {
 	return errors.New("the signal list still changes one minute after the start")
 }
 
-// sealed waits until the node has sealed all days of the sample world. It does this in the first seconds after
-// the start, and would otherwise do it during the first measurements.
+// sealed waits until the node has sealed all days of the sample world. Otherwise the nodes of all copies would do
+// that during the first measurements.
 func (n *node) sealed(ctx context.Context) error {
 	newest := time.Now().UTC().Add(-20*time.Minute).AddDate(0, 0, -1).Format(time.DateOnly)
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
 		if _, err := n.want("/api/data?limit=1", `"day":"`+newest+`"`).fetch(ctx); err == nil {

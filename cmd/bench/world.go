@@ -64,7 +64,7 @@ func (b *bench) seed(ctx context.Context, w *world, url string) (keys []string, 
 		return nil, err
 	}
 	defer n.Stop()
-	if err := w.look(ctx, n); err != nil {
+	if err := errors.Join(n.sealed(ctx), w.look(ctx, n)); err != nil {
 		return nil, err
 	}
 	return addAgents(ctx, url)
@@ -76,7 +76,7 @@ func (b *bench) serveDemo(ctx context.Context, url string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(n.settle(ctx), n.sealed(ctx)); err != nil {
+	if err := n.settle(ctx); err != nil {
 		n.Stop()
 		return nil, err
 	}
