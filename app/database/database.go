@@ -161,10 +161,9 @@ func openSQLite(path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
-	// A backup makes the write-ahead log grow; the limit shrinks it again. The log is copied into the file every
-	// 16 MB, not every 4 MB, because publishes change the same pages again and again.
+	// A backup makes the write-ahead log grow; the limit shrinks it again.
 	pragmas := fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)"+
-		"&_pragma=journal_size_limit(67108864)&_pragma=wal_autocheckpoint(4000)", commandPatience.Milliseconds())
+		"&_pragma=journal_size_limit(67108864)", commandPatience.Milliseconds())
 	name := "file:" + (&url.URL{Path: path}).EscapedPath()
 	writer := openPreparing(name + pragmas + "&_txlock=immediate")
 	writer.SetMaxOpenConns(1)
