@@ -1173,8 +1173,10 @@ export interface paths {
          *
          *     After an interruption, connect again with the last `id` in `Last-Event-ID`, as an
          *     EventSource does. The stream resumes there, for up to 24 hours. If events in between are
-         *     no longer stored, the first event is `stream.gap`. A reader is disconnected if it reads too
-         *     slowly or if its bearer ends.
+         *     no longer stored, the first event is `stream.gap`. Events that are not in memory are read in
+         *     portions of at least 200, or up to where 64 KiB of them fit your filter. Each portion costs 4
+         *     units of the reads limit. While none are left, the stream waits. A reader is disconnected if
+         *     it reads too slowly or if its bearer ends.
          *
          *     The number of open streams is limited per address (429 `rate_limited`) and per node (503
          *     `unavailable`).
