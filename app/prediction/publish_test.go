@@ -482,7 +482,7 @@ func (d *desk) holdTally(t *testing.T, tx bun.Tx) {
 // untilHeld returns once n submissions wait for another transaction.
 func (d *desk) untilHeld(t *testing.T, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); d.Held() < n; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); d.Held() < n; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d submissions wait, want %d", d.Held(), n)
 		}

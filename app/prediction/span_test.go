@@ -23,7 +23,8 @@ func TestSpansGoBack(t *testing.T) {
 			continue
 		}
 		next, count := from, 0 // next is the newest number not yet covered
-		for _, spans := range spansBack(from, oldest) {
+		first, growth := from-random.Int64N(1<<random.IntN(12)), 1+random.Int64N(maxGrowth)
+		for _, spans := range spansBack(from, first, oldest, growth) {
 			covered := from - next
 			for _, name := range spans {
 				digits := strings.ReplaceAll(strings.TrimPrefix(name, "@"), "-", "")
@@ -38,7 +39,7 @@ func TestSpansGoBack(t *testing.T) {
 				next = n<<shift - 1
 				count++
 			}
-			if units := from - next - covered; units > max(growth*covered, 1) {
+			if units := from - next - covered; units > max(growth*covered, from-first+1) {
 				t.Fatalf("from %x to %x: a look covers %d after %d", from, oldest, units, covered)
 			}
 		}
