@@ -69,7 +69,7 @@ func (b *adminTab) fill(selector, text string) {
 func (b *adminTab) press(selector, expect, words string) {
 	b.t.Helper()
 	b.do(chromedp.Click(chromedp.CSS(selector)))
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	for {
 		text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`(document.querySelector(`+"`"+expect+"`"+`) || {innerText: ""}).innerText`))

@@ -193,14 +193,14 @@ func (b *tab) emulate(l look) error {
 // evaluate runs an expression in the page, for at most a minute. The page's content security policy doesn't apply
 // to it.
 func evaluate[T any](b *tab, expression string, options ...chromedp.EvaluateOption) (T, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
 }
 
 // follow does steps that lead to another page and waits until that page has loaded.
 func (b *tab) follow(steps ...chromedp.Action[chromedp.Void]) error {
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	_, err := chromedp.RunResponse(ctx, steps...)
 	return err
@@ -218,7 +218,7 @@ func (b *tab) turn(steps ...chromedp.Action[chromedp.Void]) error {
 // swap does steps that swap a part of the page. It returns an error if the window was replaced or
 // the page has faults.
 func (b *tab) swap(steps ...chromedp.Action[chromedp.Void]) error {
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	const expect = `window.swapped = new Promise(done => document.addEventListener('htmx:afterSettle', e => {
 		if (e.target.id === 'content') done(location.href);

@@ -19,7 +19,7 @@ import (
 
 // readAgain refreshes the live regions once, as the page does every minute.
 func (b *tab) readAgain() error {
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](`new Promise(done => {
 		const live = document.querySelector('[data-hx-trigger=live]');

@@ -141,7 +141,7 @@ func TestResumedStreams(t *testing.T) {
 				t.Cleanup(func() { res.Body.Close() })
 			}
 			const most = int64((units - streams) / int(httpserver.Listing)) // a portion is one chunk of this size
-			for deadline := time.Now().Add(20 * time.Second); read.n.Load() < most; runtime.Gosched() {
+			for deadline := time.Now().Add(time.Minute); read.n.Load() < most; runtime.Gosched() {
 				if time.Now().After(deadline) {
 					t.Fatalf("%d chunks were read, want %d", read.n.Load(), most)
 				}

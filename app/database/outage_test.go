@@ -19,7 +19,7 @@ import (
 )
 
 // patience is a deadline that only a hang exceeds.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func open(t *testing.T, address string) *database.DB {
 	t.Helper()

@@ -57,7 +57,7 @@ func TestPrune(t *testing.T) {
 func TestPruneLeavesWhatIsChanged(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres) // not SQLite, which has one writer
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	const insert = `INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at)

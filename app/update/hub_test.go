@@ -154,7 +154,7 @@ func TestReaderComesBack(t *testing.T) {
 		}
 		fillLog(t, db, missed/20, 20)
 		hub.Wake()
-		for deadline := time.Now().Add(20 * time.Second); there.count() < missed+1; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); there.count() < missed+1; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%d of %d came", there.count(), missed+1)
 			}

@@ -333,7 +333,7 @@ func TestNoLeaseWithAClockThatIsOff(t *testing.T) {
 	<-runs
 	ahead.Store(int64(6 * time.Second))
 	await("the lease is given back", func() bool { return leases() == 0 })
-	if offset := db.Breaker.ClockOffset(); offset > -5*time.Second || offset < -7*time.Second {
+	if offset := db.Breaker.ClockOffset(); offset > -3*time.Second || offset < -9*time.Second {
 		t.Errorf("offset %s", offset)
 	}
 	for len(runs) > 0 {
