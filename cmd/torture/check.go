@@ -83,7 +83,7 @@ var checks = []check{
 	},
 	{
 		name:  "parsers",
-		tries: "Every native fuzz target runs. Each parser has one.",
+		tries: "Every native fuzz target runs, first on its seeds and then on inputs that Go makes. Each parser has one. If the fuzz engine fails without a failing input, the target runs again, three times at most.",
 		holds: "No input makes a parser panic, hang, or break a rule that its target checks.",
 		run:   parsers,
 		suite: true,

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
@@ -50,13 +51,19 @@ func shapes(l *lab) {
 	}
 }
 
+var (
+	failedAssertion = regexp.MustCompile(`(?m)^.*(?:_test\.go:\d+: |panic: ).*$`)
+	failedTest      = regexp.MustCompile(`(?m)^--- FAIL: .*\n.+$`)
+)
+
 // firstFailure returns the first line that says what went wrong.
 func firstFailure(out []byte) string {
-	found := regexp.MustCompile(`(?m)^.*(_test\.go:\d+: |panic: ).*$`).Find(out)
-	if found == nil {
-		return run.LastLines(string(out), 3)
+	for _, pattern := range []*regexp.Regexp{failedAssertion, failedTest} {
+		if found := pattern.Find(out); found != nil {
+			return strings.TrimSpace(string(found))
+		}
 	}
-	return strings.TrimSpace(string(found))
+	return run.LastLines(string(out), 3)
 }
 
 // target is a native fuzz target.
@@ -84,6 +91,15 @@ func targets(root string) (list []target, err error) {
 	return list, err
 }
 
+// fuzzTries is how often a target is fuzzed until a run counts as failed without a failing input.
+const fuzzTries = 3
+
+// failingInput matches what go test prints about an input that fails, from the seeds or found by the fuzz engine.
+var failingInput = regexp.MustCompile(`(?m)Failing input written to |^failure while testing seed corpus entry: `)
+
+// goTester runs go test with arguments and returns what it printed.
+type goTester func(args ...string) (out []byte, err error)
+
 // parsers runs every native fuzz target for a time. On a broken build it runs only those of the
 // broken package.
 func parsers(l *lab) {
@@ -95,14 +111,37 @@ func parsers(l *lab) {
 		if b := l.build.broken; b != nil && "./"+filepath.Dir(b.edits[0].file) != t.pkg {
 			continue
 		}
-		out, err := l.goTest(l.ctx, t.pkg, "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", l.Fuzz.String(), "-parallel", "2")
-		l.count("fuzz targets", 1)
-		l.count("inputs", executions(out))
-		if err != nil {
-			l.fault("%s of %s: %v: %s", t.name, t.pkg, err, firstFailure(out))
+		l.fuzzTarget(t, l.Fuzz, func(args ...string) ([]byte, error) { return l.goTest(l.ctx, t.pkg, args...) })
+		if l.ctx.Err() != nil {
+			return
 		}
 	}
 	l.longest("time per target", l.Fuzz)
+}
+
+// fuzzTarget runs the seeds of a target and then the fuzz engine. Sometimes the engine itself fails on a busy
+// machine, for example with "context deadline exceeded", and names no input. Such a run is repeated. It is a fault
+// if a run names a failing input, or if all fuzzTries runs fail.
+func (o *outcome) fuzzTarget(t target, length time.Duration, test goTester) {
+	o.count("fuzz targets", 1)
+	if out, err := test("-run", "^"+t.name+"$"); err != nil {
+		o.fault("the seeds of %s of %s: %v: %s", t.name, t.pkg, err, firstFailure(out))
+		return
+	}
+	for try := 1; ; try++ {
+		out, err := test("-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", length.String(), "-parallel", "2")
+		o.count("inputs", executions(out))
+		if err == nil {
+			return
+		}
+		if failingInput.Match(out) || try == fuzzTries {
+			o.fault("%s of %s: %v: %s", t.name, t.pkg, err, firstFailure(out))
+			return
+		}
+		said := strings.Join(strings.Fields(firstFailure(out)), " ")
+		o.note("The fuzz engine failed on %s of %s without a failing input, so it ran again. It said: `%s`",
+			t.name, t.pkg, strings.ReplaceAll(said, "`", "'"))
+	}
 }
 
 var executed = regexp.MustCompile(`execs: (\d+)`)
