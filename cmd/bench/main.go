@@ -37,7 +37,7 @@ type options struct {
 	Attack      []int         `env:"BENCH_ATTACK" default:"15000,1000000" help:"Predictions in the databases of the attack, one database for each number."`
 	Crowd       int           `env:"BENCH_CROWD" default:"100000" help:"Open predictions on the crowded market."`
 	Protocol    string        `env:"BENCH_PROTOCOL" default:"simple" enum:"simple,extended,prepared" help:"How pgbench sends statements: simple (its default), extended or prepared."`
-	Out         string        `env:"BENCH_OUT" help:"File for the report. Default: docs/performance.md if every row was measured, otherwise none."`
+	Out         string        `env:"BENCH_OUT" help:"File for the report. Default: docs/performance.md if every row was measured at full scale, otherwise none."`
 }
 
 func main() {
@@ -81,7 +81,7 @@ type bench struct {
 }
 
 // Run measures every group, prints the table and writes the report. If a group fails, the others
-// still run, but the command fails at the end and doesn't write the default report.
+// still run, but the command fails at the end and leaves docs/performance.md unchanged.
 func (o *options) Run(ctx context.Context) (err error) {
 	chosen, err := o.chosen()
 	if err != nil {
@@ -111,7 +111,7 @@ func (o *options) Run(ctx context.Context) (err error) {
 	if _, printed := fmt.Println("\n" + table(rows) + "\n" + floorTable(b.floors)); printed != nil {
 		err = errors.Join(err, printed)
 	}
-	return errors.Join(err, b.write(ctx, rows, err == nil && len(chosen) == len(groups)))
+	return errors.Join(err, b.write(ctx, rows, err))
 }
 
 func (o *options) chosen() ([]group, error) {
@@ -148,16 +148,15 @@ func (b *bench) measure(ctx context.Context, chosen []group) (rows []row, err er
 	return rows, err
 }
 
-// write writes the report to the chosen file. By default that is docs/performance.md if the report
-// is complete, and otherwise none.
-func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
-	path := b.Out
+// write writes the report to its destination, if there is one, and says so if docs/performance.md is unchanged.
+// failed is the error of the groups that failed.
+func (b *bench) write(ctx context.Context, rows []row, failed error) error {
+	path, unchanged := b.destination(failed)
+	if unchanged != "" {
+		run.Progress("%s is unchanged: %s", reportPage, unchanged)
+	}
 	if path == "" {
-		if !complete {
-			run.Progress("not every row was measured, so docs/performance.md is unchanged; BENCH_OUT=FILE writes a partial report")
-			return nil
-		}
-		path = filepath.Join("docs", "performance.md")
+		return nil
 	}
 	about, err := b.describe(ctx)
 	if err != nil {
