@@ -222,6 +222,10 @@ func (b *bench) startBare(ctx context.Context, recorded *recordedAnswer) (*run.P
 	return p, err
 }
 
+// bareBuffer is the least size of fasthttp's write buffer. The buffer holds the whole answer, whose header takes
+// up to bareHeader bytes, so fasthttp sends it with one system call.
+const bareBuffer, bareHeader = 64 << 10, 4 << 10
+
 type bareCommand struct {
 	Answer string `arg:"" type:"existingfile" help:"The recorded answer, as JSON."`
 }
@@ -241,7 +245,8 @@ func (c *bareCommand) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("listens on %s\n", listener.Addr())
-	server := &fasthttp.Server{Handler: recorded.answer, ReadBufferSize: 12 << 10, WriteBufferSize: 32 << 10, NoDefaultServerHeader: true}
+	buffer := max(bareBuffer, len(recorded.Plain)+bareHeader)
+	server := &fasthttp.Server{Handler: recorded.answer, ReadBufferSize: 12 << 10, WriteBufferSize: buffer, NoDefaultServerHeader: true}
 	go func() {
 		<-ctx.Done()
 		listener.Close()
