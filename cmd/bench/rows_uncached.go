@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -177,7 +178,7 @@ func (b *bench) used(n *node, backends bool) (time.Duration, error) {
 // half of the requests would also cost the node a new connection.
 var readClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: concurrentReads}}
 
-// ask sends one request and checks its answer.
+// ask sends one request, as most clients do with gzip allowed, and checks its answer.
 func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 	path := read.path(number)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Address+path, nil)
@@ -185,7 +186,7 @@ func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 		return err
 	}
 	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set("Accept-Encoding", "identity")
+	request.Header.Set("Accept-Encoding", "gzip")
 	if key := read.key(number); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 	}
@@ -194,14 +195,30 @@ func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 		return err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	body, err := unpacked(response)
 	if err != nil {
-		return err
+		return fmt.Errorf("GET %s: %w", path, err)
 	}
 	if response.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(read.contains)) {
 		return fmt.Errorf("GET %s: status %d, without %q: %.300s", path, response.StatusCode, read.contains, body)
 	}
 	return nil
+}
+
+// unpacked reads a body, which may be compressed with gzip.
+func unpacked(response *http.Response) ([]byte, error) {
+	switch coding := response.Header.Get("Content-Encoding"); coding {
+	case "":
+		return io.ReadAll(response.Body)
+	case "gzip":
+		r, err := gzip.NewReader(response.Body)
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(r)
+	default:
+		return nil, fmt.Errorf("unexpected Content-Encoding %q", coding)
+	}
 }
 
 // loadLarge fills both databases with the same predictions and boards. It returns the keys of some
