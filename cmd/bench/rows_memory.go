@@ -37,19 +37,48 @@ func (b *bench) memory(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	run.Progress("  at rest %.0f MiB; full load for %s", rest, b.Load)
-	if err := b.fullLoad(ctx, p, reads); err != nil {
-		return nil, err
-	}
+	stop := watchResident(n.PID())
+	loaded := b.fullLoad(ctx, p, reads)
 	after, err := run.ResidentMiB(n.PID())
-	if err != nil {
+	most, watched := stop()
+	if err := errors.Join(loaded, err, watched); err != nil {
 		return nil, err
 	}
 	what := fmt.Sprintf("resident memory after %s of full load", b.Load)
 	ours := series{unit: inMebibytes, values: []float64{after}}
+	b.floors = append(b.floors, row{
+		what: fmt.Sprintf("largest resident memory during %s of full load", b.Load),
+		ours: series{unit: inMebibytes, values: []float64{max(most, after)}},
+	})
 	return []row{
 		{what: what, ours: ours, reference: series{"at rest", inMebibytes, []float64{rest}}, target: atMost(1.5)},
 		{what: what, ours: ours, target: atMost(150)},
 	}, nil
+}
+
+// watchInterval is the time between two readings of watchResident.
+const watchInterval = 100 * time.Millisecond
+
+// watchResident reads the resident memory of a process every watchInterval. stop ends that and returns the largest
+// value, in MiB.
+func watchResident(pid int) (stop func() (most float64, err error)) {
+	var most float64
+	var err error
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() {
+		for ctx.Err() == nil && err == nil {
+			var now float64
+			now, err = run.ResidentMiB(pid)
+			most = max(most, now)
+			sleep(ctx, watchInterval)
+		}
+	})
+	return func() (float64, error) {
+		cancel()
+		group.Wait()
+		return most, err
+	}
 }
 
 // fullLoad publishes with 64 clients and reads all pages in turn with wrk, both as fast as they
