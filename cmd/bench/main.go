@@ -31,7 +31,7 @@ type options struct {
 	PostgresURL string        `env:"TEST_POSTGRES_URL" required:"" help:"A private Postgres server, on a unix socket, for the superuser postgres; .ci/services starts one."`
 	Seconds     int           `env:"BENCH_SECONDS" default:"6" help:"Length of one measurement, in seconds."`
 	Rounds      int           `env:"BENCH_ROUNDS" default:"3" help:"Number of measurements of each contender."`
-	Rows        []string      `env:"BENCH_ROWS" help:"Groups of rows to measure: publish, sqlite, pages, crowd, uncached, attack, signals, pocketbase, memory. Default: all."`
+	Rows        []string      `env:"BENCH_ROWS" help:"Groups of rows to measure: publish, sqlite, overload, pages, crowd, uncached, attack, signals, pocketbase, memory. Default: all."`
 	Load        time.Duration `env:"BENCH_LOAD" default:"10m" help:"Length of the full load before the memory is read."`
 	Predictions int           `env:"BENCH_PREDICTIONS" default:"1000000" help:"Predictions in the databases of the uncached reads."`
 	Attack      []int         `env:"BENCH_ATTACK" default:"15000,1000000" help:"Predictions in the databases of the attack, one database for each number."`
@@ -61,6 +61,7 @@ type group struct {
 var groups = []group{
 	{"publish", (*bench).publish},
 	{"sqlite", (*bench).publishSQLite},
+	{"overload", (*bench).overload},
 	{"pages", (*bench).pages},
 	{"crowd", (*bench).crowd},
 	{"uncached", (*bench).uncached},

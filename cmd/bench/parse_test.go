@@ -87,7 +87,11 @@ func TestReadPublished(t *testing.T) {
 			if _, end := r.Peek(1); end != nil {
 				return n, nil
 			}
-			if err := readPublished(r); err != nil {
+			h, err := readHead(r)
+			if err == nil {
+				err = readPublished(h, r)
+			}
+			if err != nil {
 				return n, err
 			}
 		}
@@ -119,5 +123,22 @@ func TestChosenGroups(t *testing.T) {
 	}
 	if _, err := (&options{Rows: []string{"publishing"}}).chosen(); err == nil {
 		t.Error("got no error for an unknown group")
+	}
+}
+
+func TestReadHead(t *testing.T) {
+	t.Parallel()
+	const answer = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 2\r\nContent-Length: 7\r\n\r\nrefused"
+	got, err := readHead(bufio.NewReader(strings.NewReader(answer)))
+	if want := (head{status: 503, length: 7, retryAfter: 2 * time.Second}); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	for name, wrong := range map[string]string{
+		"without a length": strings.Replace(answer, "Content-Length", "X", 1), "another protocol": strings.Replace(answer, "HTTP/1.1", "SSH", 1),
+		"cut off": answer[:60], "a date": strings.Replace(answer, "after: 2", "after: Thu, 1 Jan", 1),
+	} {
+		if _, err := readHead(bufio.NewReader(strings.NewReader(wrong))); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,7 +157,11 @@ func (p *publisher) client(
 		if _, err := conn.Write(request); err != nil {
 			return latencies, err
 		}
-		if err := readPublished(reader); err != nil {
+		h, err := readHead(reader)
+		if err == nil {
+			err = readPublished(h, reader)
+		}
+		if err != nil {
 			return latencies, err
 		}
 		latencies = append(latencies, time.Since(at))
@@ -187,41 +192,64 @@ func (p *publisher) request(buf []byte, turn int, l traffic) []byte {
 	return append(buf, body...)
 }
 
-// readPublished reads one answer and checks that it acknowledges a prediction.
-func readPublished(r *bufio.Reader) error {
-	status, err := r.ReadSlice('\n')
+// head is what the status line and the header of an answer say.
+type head struct {
+	status, length int           // length of the body in bytes
+	retryAfter     time.Duration // 0 without Retry-After
+}
+
+// readHead reads the status line and the header of an answer.
+func readHead(r *bufio.Reader) (h head, err error) {
+	line, err := r.ReadSlice('\n')
 	if err != nil {
-		return err
+		return h, err
 	}
-	ok := bytes.HasPrefix(status, []byte("HTTP/1.1 200 "))
-	length := -1
+	status, ok := bytes.CutPrefix(line, []byte("HTTP/1.1 "))
+	if !ok || len(status) < 3 {
+		return h, fmt.Errorf("the answer begins with %q", line)
+	}
+	if h.status, err = strconv.Atoi(string(status[:3])); err != nil {
+		return h, err
+	}
+	h.length = -1
 	for {
 		line, err := r.ReadSlice('\n')
 		if err != nil {
-			return err
+			return h, err
 		}
 		if len(line) <= 2 {
 			break
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
-		if bytes.EqualFold(name, []byte("Content-Length")) {
-			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
-				return err
-			}
+		switch {
+		case bytes.EqualFold(name, []byte("Content-Length")):
+			h.length, err = strconv.Atoi(string(bytes.TrimSpace(value)))
+		case bytes.EqualFold(name, []byte("Retry-After")):
+			var seconds int
+			seconds, err = strconv.Atoi(string(bytes.TrimSpace(value)))
+			h.retryAfter = time.Duration(seconds) * time.Second
+		}
+		if err != nil {
+			return h, err
 		}
 	}
-	if length < 0 {
-		return errors.New("the answer has no Content-Length")
+	if h.length < 0 {
+		return h, errors.New("the answer has no Content-Length")
 	}
+	return h, nil
+}
+
+// readPublished reads the body of an answer and checks that it acknowledges a prediction.
+func readPublished(h head, r *bufio.Reader) error {
 	const begin = `{"ok":true,"prediction":{`
-	if ok && length >= len(begin) {
-		if head, err := r.Peek(len(begin)); err != nil || string(head) != begin {
-			return fmt.Errorf("the answer begins with %q: %w", head, err)
+	if h.status == http.StatusOK && h.length >= len(begin) {
+		if start, err := r.Peek(len(begin)); err != nil || string(start) != begin {
+			return fmt.Errorf("the answer begins with %q: %w", start, err)
 		}
-		_, err := r.Discard(length)
+		_, err := r.Discard(h.length)
 		return err
 	}
-	body := make([]byte, length)
+	body := make([]byte, h.length)
 	if _, err := io.ReadFull(r, body); err != nil {
 		return err
 	}
