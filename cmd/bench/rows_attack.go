@@ -103,7 +103,7 @@ func (b *bench) attackAt(ctx context.Context, size int) (rows []row, err error) 
 		backends  bool
 	}{{"Postgres", postgresURL, true}, {"SQLite", sqliteURL, false}} {
 		at := fmt.Sprintf("%s with %s predictions", side.name, number(float64(size)))
-		found, err := b.uncachedOn(ctx, at, side.url, side.backends, expensiveReads(), atMost(30))
+		found, _, err := b.uncachedOn(ctx, at, side.url, side.backends, expensiveReads(), atMost(30))
 		rows = append(rows, found...)
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", side.name, err)

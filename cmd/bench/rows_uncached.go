@@ -88,19 +88,24 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 		backends  bool
 	}{{"Postgres", postgresURL, true}, {"SQLite", sqliteURL, false}} {
 		name := fmt.Sprintf("%s with %s predictions", side.name, number(float64(b.Predictions)))
-		found, err := b.uncachedOn(ctx, name, side.url, side.backends, uncachedReads(keys, at), atMost(2))
+		found, all, err := b.uncachedOn(ctx, name, side.url, side.backends, uncachedReads(keys, at), atMost(2))
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", side.name, err)
 		}
 		rows = append(rows, found...)
+		if side.backends {
+			for _, read := range uncachedReads(keys, at) {
+				b.floors = append(b.floors, all.usage(read.name+", uncached, "+name, read.name)...)
+			}
+		}
 	}
 	return rows, nil
 }
 
-func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool, reads []uncachedRead, within target) ([]row, error) {
+func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool, reads []uncachedRead, within target) ([]row, samples, error) {
 	n, err := b.serve(ctx, url, "--no-worker")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer n.Stop()
 	var contenders []contender
@@ -112,14 +117,14 @@ func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool,
 	}
 	all, err := b.compare(ctx, contenders)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var rows []row
 	for _, read := range reads {
 		what := fmt.Sprintf("%s, uncached, %s, processor time", read.name, name)
 		rows = append(rows, row{what: what, ours: all.costs(read.name), target: within})
 	}
-	return rows, nil
+	return rows, all, nil
 }
 
 // cost sends different requests over concurrentReads connections. It divides the processor time of the node,
@@ -160,18 +165,17 @@ func (b *bench) cost(ctx context.Context, n *node, backends bool, read uncachedR
 	if err != nil {
 		return sample{}, err
 	}
-	count := answered.Load()
-	return sample{rate: float64(count) / took.Seconds(), cpu: (after - before) / time.Duration(count)}, nil
+	count := float64(answered.Load())
+	each := after.per(before, count)
+	return sample{rate: count / took.Seconds(), cpu: each.sum(), shares: each}, nil
 }
 
 // used returns the processor time that the node and the backends have used so far.
-func (b *bench) used(n *node, backends bool) (time.Duration, error) {
-	own, err := run.ProcessorTime(n.PID())
-	if err != nil || !backends {
-		return own, err
+func (b *bench) used(n *node, backends bool) (s shares, err error) {
+	if s, err = b.shares(n, backends); err == nil {
+		s.generator = 0
 	}
-	theirs, err := run.BackendsTime(b.postgres.pid)
-	return own + theirs, err
+	return s, err
 }
 
 // readClient keeps a connection for each of the concurrent requests. http.DefaultClient keeps two, so
