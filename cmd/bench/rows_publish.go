@@ -202,12 +202,22 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer bare.db.Close()
+	same, err := b.openBarePublish(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer same.db.Close()
 	const ours, keyed, loop = "publish, SQLite, 32 clients", "publish with Idempotency-Key, SQLite", "bare loop of one-row transactions"
+	const same32, same1 = "bare loop, same rows, 32 in each transaction", "bare loop, same rows, one publish in each transaction"
 	all, err := b.compare(ctx, []contender{
 		b.publishing(ours, n, p, 32, false, false), {loop, bare.measure}, b.publishing(keyed, n, p, 32, true, false),
+		same.contender(same32, 32), same.contender(same1, 1),
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, floor := range []string{same32, same1} {
+		b.floors = append(b.floors, row{what: ours, ours: all.rates(ours), reference: all.rates(floor)})
 	}
 	rows := []row{
 		{what: "publish, SQLite, 32 clients", ours: all.rates(ours), reference: all.rates(loop), target: atLeast(.6, ", aim 1")},
@@ -240,7 +250,7 @@ func (b *bench) openBare(ctx context.Context, path string) (l *bareLoop, err err
 		return nil, err
 	}
 	l = &bareLoop{length: b.length()}
-	l.db, err = sql.Open("sqlite", empty+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(0)&_txlock=immediate")
+	l.db, err = sql.Open("sqlite", empty+bareOptions)
 	if err != nil {
 		return nil, err
 	}
