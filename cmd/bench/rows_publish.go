@@ -69,6 +69,10 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	alone, err := b.recordReplay(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
 	url := b.postgres.url(databaseName("publish"))
 	before, err := stored(ctx, url)
 	if err != nil {
@@ -77,11 +81,13 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 	const ours1, ours64, ours256, keyed = "publish, 1 client", "publish, 64 clients", "publish, 256 clients", "publish with Idempotency-Key, 64 clients"
 	const one, same1, same64 = "pgbench, one row, 64 clients", "pgbench, same rows, 1 client", "pgbench, same rows, 64 clients"
 	const grouped = "pgbench, same rows, 64 in each transaction, 1 client"
+	replayed := fmt.Sprintf("same %d statements, one connection", len(alone.statements))
 	all, err := b.compare(ctx, []contender{
 		b.publishing(ours64, n, p, 64, false, true), b.pgbench(one, scripted, 64, 1, scripts.one),
 		b.publishing(ours256, n, p, 256, false, true), b.pgbench(same64, scripted, 64, 1, scripts.same),
 		b.publishing(keyed, n, p, 64, true, true), b.pgbench(grouped, scripted, 1, perTransaction, scripts.group),
 		b.publishing(ours1, n, p, 1, false, true), b.pgbench(same1, scripted, 1, 1, scripts.same),
+		{replayed, alone.measure},
 	})
 	if err != nil {
 		return nil, err
@@ -92,6 +98,7 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 		b.floors = append(b.floors, all.usage(what, name)...)
 	}
 	b.floors = append(b.floors, all.usage(one, one)...)
+	b.floors = append(b.floors, row{what: "publish, Postgres, 1 client", ours: all.rates(ours1), reference: all.rates(replayed)})
 	rows := []row{
 		{what: "publish, Postgres, 64 clients", ours: all.rates(ours64), reference: all.rates(one), target: atLeast(.3, ", aim 0.5")},
 		{what: "publish, Postgres, 256 clients", ours: all.rates(ours256), reference: all.rates(one), target: atLeast(.3, ", aim 0.5")},

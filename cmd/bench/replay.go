@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// replay repeats the statements of one publish over one connection to Postgres, each in one round trip as our node
+// sends them. They are read from the log of the server, so they stay right when the program changes.
+type replay struct {
+	bench      *bench
+	database   string
+	statements []statement
+	since      time.Time // ids that are newer belong to the publish
+}
+
+// statement is one statement in the log.
+type statement struct {
+	text     string
+	extended bool     // sent with values; otherwise as a simple query
+	values   [][]byte // as text; nil for NULL
+}
+
+// recordReplay publishes a few times and keeps the statements of the last transaction.
+func (b *bench) recordReplay(ctx context.Context) (*replay, error) {
+	w, err := b.world(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &replay{bench: b, database: databaseName("replayed")}
+	if err := b.postgres.clone(ctx, w.postgres, r.database); err != nil {
+		return nil, err
+	}
+	if err := b.postgres.exec(ctx, "postgres", "ALTER DATABASE "+r.database+" SET log_statement = 'all'"); err != nil {
+		return nil, err
+	}
+	n, err := b.serveDemo(ctx, b.postgres.url(r.database))
+	if err != nil {
+		return nil, err
+	}
+	defer n.Stop()
+	p := w.publisher(n, w.keys.postgres)
+	for range 5 { // the first ones also prepare statements and make the agent's counters
+		r.since = time.Now()
+		if _, err := p.run(ctx, traffic{clients: 1, count: 1}); err != nil {
+			return nil, err
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(b.postgres.socket, "postgres.log"))
+	if err != nil {
+		return nil, err
+	}
+	if r.statements, err = lastPublish(string(text)); err != nil {
+		return nil, err
+	}
+	return r, b.postgres.exec(ctx, "postgres", "ALTER DATABASE "+r.database+" RESET log_statement")
+}
+
+// measure repeats the transaction for one measurement.
+func (r *replay) measure(ctx context.Context) (s sample, err error) {
+	if err := r.bench.postgres.checkpoint(ctx); err != nil {
+		return s, err
+	}
+	conn, err := pgx.Connect(ctx, r.bench.postgres.url(r.database))
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	for i, q := range r.statements {
+		if !q.extended {
+			continue
+		}
+		if _, err := conn.PgConn().Prepare(ctx, strconv.Itoa(i), q.text, nil); err != nil {
+			return s, fmt.Errorf("%.200s: %w", q.text, err)
+		}
+	}
+	began, count := time.Now(), 0
+	for ; time.Since(began) < r.bench.length(); count++ {
+		if err := r.once(ctx, conn); err != nil {
+			return s, err
+		}
+	}
+	return sample{rate: float64(count) / time.Since(began).Seconds()}, nil
+}
+
+func (r *replay) once(ctx context.Context, conn *pgx.Conn) error {
+	fresh := map[string]string{}
+	for i, q := range r.statements {
+		var err error
+		if q.extended {
+			values := make([][]byte, len(q.values))
+			for j, v := range q.values {
+				values[j] = r.renew(v, fresh)
+			}
+			err = conn.PgConn().ExecPrepared(ctx, strconv.Itoa(i), values, nil, nil).Read().Err
+		} else {
+			_, err = conn.PgConn().Exec(ctx, q.text).ReadAll()
+		}
+		if err != nil {
+			return fmt.Errorf("%.200s: %w", q.text, err)
+		}
+	}
+	return nil
+}
+
+var uuidText = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// renew replaces the ids that the publish made. fresh keeps the new ones, so that the rows still refer to each other.
+func (r *replay) renew(value []byte, fresh map[string]string) []byte {
+	return uuidText.ReplaceAllFunc(value, func(id []byte) []byte {
+		old := uuid.MustParse(string(id))
+		seconds, nanoseconds := old.Time().UnixTime()
+		if time.Unix(seconds, nanoseconds).Before(r.since.Add(-time.Millisecond)) {
+			return id
+		}
+		if fresh[string(id)] == "" {
+			fresh[string(id)] = database.NewID(time.Now()).String()
+		}
+		return []byte(fresh[string(id)])
+	})
+}
+
+var (
+	logEntry   = regexp.MustCompile(`(?m)^\S+ \S+ \S+ \[(\d+)\] (LOG|DETAIL):  `)
+	logExecute = regexp.MustCompile(`^execute \S+: `)
+	logValue   = regexp.MustCompile(`^(?:[Pp]arameters: |, )\$\d+ = (?:(NULL)|'((?:[^']|'')*)')`)
+)
+
+// lastPublish returns the statements of the last transaction in a log that inserts a prediction.
+func lastPublish(log string) (found []statement, err error) {
+	running := map[string][]statement{} // by process
+	entries := logEntry.FindAllStringSubmatchIndex(log, -1)
+	for i, at := range entries {
+		end := len(log)
+		if i+1 < len(entries) {
+			end = entries[i+1][0]
+		}
+		process, kind := log[at[2]:at[3]], log[at[4]:at[5]]
+		text := strings.ReplaceAll(strings.TrimSuffix(log[at[1]:end], "\n"), "\n\t", "\n")
+		list := running[process]
+		if kind == "DETAIL" {
+			if len(list) > 0 && list[len(list)-1].extended {
+				list[len(list)-1].values, err = logValues(text)
+			}
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		var q statement
+		if begin := logExecute.FindString(text); begin != "" {
+			q = statement{text: text[len(begin):], extended: true}
+		} else if simple, ok := strings.CutPrefix(text, "statement: "); ok {
+			q = statement{text: simple}
+		} else {
+			continue
+		}
+		if strings.EqualFold(q.text, "begin") {
+			list = nil
+		}
+		list = append(list, q)
+		running[process] = list
+		if strings.EqualFold(q.text, "commit") && inserts(list) {
+			found = list
+		}
+	}
+	if found == nil {
+		return nil, errors.New("the log shows no transaction that inserts a prediction")
+	}
+	return found, nil
+}
+
+func inserts(list []statement) bool {
+	for _, q := range list {
+		if strings.Contains(q.text, "INSERT INTO predictions ") {
+			return true
+		}
+	}
+	return false
+}
+
+// logValues parses the values of a statement: parameters: $1 = 'it”s', $2 = NULL.
+func logValues(text string) (values [][]byte, err error) {
+	for text != "" {
+		m := logValue.FindStringSubmatch(text)
+		switch {
+		case m == nil:
+			return nil, fmt.Errorf("unexpected values in the log: %.200q", text)
+		case m[1] != "":
+			values = append(values, nil)
+		default:
+			values = append(values, []byte(strings.ReplaceAll(m[2], "''", "'")))
+		}
+		text = text[len(m[0]):]
+	}
+	return values, nil
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+const postgresLog = `2026-11-25 02:00:00.001 UTC [7] LOG:  statement: begin
+2026-11-25 02:00:00.001 UTC [8] LOG:  statement: SELECT 1
+2026-11-25 02:00:00.002 UTC [7] LOG:  execute stmtcache_1: SELECT
+		x FROM t WHERE id = $1
+2026-11-25 02:00:00.002 UTC [7] DETAIL:  parameters: $1 = 'it''s
+	two lines', $2 = NULL, $3 = ''
+2026-11-25 02:00:00.003 UTC [9] LOG:  checkpoint starting: immediate
+2026-11-25 02:00:00.003 UTC [7] LOG:  execute stmtcache_2: INSERT INTO predictions (id) SELECT 1
+2026-11-25 02:00:00.004 UTC [7] LOG:  statement: commit
+2026-11-25 02:00:00.005 UTC [7] LOG:  statement: begin
+2026-11-25 02:00:00.006 UTC [7] LOG:  statement: commit
+`
+
+func TestLastPublish(t *testing.T) {
+	t.Parallel()
+	got, err := lastPublish(postgresLog)
+	want := []statement{
+		{text: "begin"},
+		{text: "SELECT\n\tx FROM t WHERE id = $1", extended: true, values: [][]byte{[]byte("it's\ntwo lines"), nil, {}}},
+		{text: "INSERT INTO predictions (id) SELECT 1", extended: true},
+		{text: "commit"},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
+	}
+	for name, log := range map[string]string{
+		"no publish":      strings.Replace(postgresLog, "INSERT INTO predictions", "INSERT INTO others", 1),
+		"unknown details": strings.Replace(postgresLog, "parameters: ", "more: ", 1),
+	} {
+		if _, err := lastPublish(log); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestRenew checks that only the ids of the publish are replaced, and an id always by the same one.
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	old, made := database.NewID(now.Add(-time.Hour)).String(), database.NewID(now).String()
+	r, fresh := &replay{since: now}, map[string]string{}
+	first, second := string(r.renew([]byte("{"+made+","+old+"}"), fresh)), string(r.renew([]byte(made), fresh))
+	if _, err := uuid.Parse(second); err != nil || second == made || first != "{"+second+","+old+"}" {
+		t.Errorf("%s and %s became %s and %s", old, made, first, second)
+	}
+	if r.renew(nil, fresh) != nil {
+		t.Error("NULL became a value")
+	}
+}
