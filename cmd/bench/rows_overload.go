@@ -18,9 +18,10 @@ import (
 
 const (
 	// fillers is the number of clients that each publish a batch of fillerItems predictions at a time. Together
-	// they have three times as many as the queue of a node holds, and the batches that it stores. A refused filler
-	// waits for fillerPause. Retry-After asks for more, but then the queue would often have places.
-	fillers, fillerItems = 32, 100
+	// they have twice as many as the queue of a node holds, and the batches that it stores. The batches are small,
+	// so that less than fillerItems places stay free. A refused filler waits for fillerPause. Retry-After asks for
+	// more, but then the queue would often have places.
+	fillers, fillerItems = 192, 16
 	fillerPause          = 100 * time.Millisecond
 	// probeRate is the number of single predictions per second that are published beside the fillers. A probe that
 	// gets a place in the queue waits there, so there are more connections than answers in a second.
