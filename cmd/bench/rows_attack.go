@@ -39,7 +39,7 @@ func expensiveReads() []uncachedRead {
 	handle := func(n int) string { return "load-" + strconv.Itoa(1+n*31%1000) }
 	category := func(n int) string { return "category-" + strconv.Itoa(n%8) }
 	read := func(name, contains string, path func(n int) string) uncachedRead {
-		return uncachedRead{name, path, none, contains}
+		return uncachedRead{name: name, path: path, key: none, contains: contains}
 	}
 	const api, page = `"ok":true`, "</html>"
 	return []uncachedRead{

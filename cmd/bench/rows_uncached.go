@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +24,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/leaderboard/load"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
@@ -42,6 +46,7 @@ type uncachedRead struct {
 	path     func(n int) string
 	key      func(n int) string
 	contains string
+	rows     int // predictions that the answer lists at most; 0 if it isn't used
 }
 
 func uncachedReads(keys []string, at time.Time) []uncachedRead {
@@ -57,10 +62,10 @@ func uncachedReads(keys []string, at time.Time) []uncachedRead {
 		return cursor.Encode(string(prediction.ByCreatedAt), "", id.String())
 	}
 	return []uncachedRead{
-		{"`/api/stats`", func(int) string { return "/api/stats" }, func(n int) string { return keys[n%len(keys)] }, `"stats":{"agent"`},
-		{"`/api/predictions?q=`", func(n int) string { return "/api/predictions?q=" + words(n) }, none, `"predictions":[`},
-		{"`/api/predictions`, deep cursor", func(n int) string { return "/api/predictions?cursor=" + deep(n) }, none, `"predictions":[{"id"`},
-		{"`/search`", func(n int) string { return "/search?q=" + words(n) }, none, "</html>"},
+		{"`/api/stats`", func(int) string { return "/api/stats" }, func(n int) string { return keys[n%len(keys)] }, `"stats":{"agent"`, 0},
+		{"`/api/predictions?q=`", func(n int) string { return "/api/predictions?q=" + words(n) }, none, `"predictions":[`, signal.DefaultLimit},
+		{"`/api/predictions`, deep cursor", func(n int) string { return "/api/predictions?cursor=" + deep(n) }, none, `"predictions":[{"id"`, signal.DefaultLimit},
+		{"`/search`", func(n int) string { return "/search?q=" + words(n) }, none, "</html>", 6},
 	}
 }
 
@@ -97,6 +102,10 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 			for _, read := range uncachedReads(keys, at) {
 				b.floors = append(b.floors, all.usage(read.name+", uncached, "+name, read.name)...)
 			}
+			continue
+		}
+		if err := b.floorsOfLists(ctx, name, side.url, uncachedReads(keys, at), all); err != nil {
+			return rows, fmt.Errorf("%s: %w", side.name, err)
 		}
 	}
 	return rows, nil
@@ -125,6 +134,58 @@ func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool,
 		rows = append(rows, row{what: what, ours: all.costs(read.name), target: within})
 	}
 	return rows, all, nil
+}
+
+// floorsOfLists measures in this process what the lists of predictions among reads cost on SQLite, whose processor
+// time can't be told from that of the node. all holds the costs of the same reads over HTTP.
+func (b *bench) floorsOfLists(ctx context.Context, name, address string, reads []uncachedRead, all samples) (err error) {
+	db, err := database.Open(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	reads = slices.DeleteFunc(reads, func(read uncachedRead) bool { return read.rows == 0 })
+	var contenders []contender
+	for _, read := range reads {
+		next := 0
+		contenders = append(contenders, contender{read.name, func(ctx context.Context) (sample, error) {
+			return b.listCost(ctx, db, read, &next)
+		}})
+	}
+	alone, err := b.compare(ctx, contenders)
+	if err != nil {
+		return err
+	}
+	for _, read := range reads {
+		b.floors = append(b.floors, row{
+			what: fmt.Sprintf("%s, uncached, %s, processor time", read.name, name),
+			ours: all.costs(read.name), reference: named("reading the list", alone.costs(read.name)),
+		})
+	}
+	return nil
+}
+
+// listCost reads the lists of predictions that requests ask for, and divides the processor time of this process by
+// their number.
+func (b *bench) listCost(ctx context.Context, db *database.DB, read uncachedRead, next *int) (sample, error) {
+	before, err := run.ProcessorTime(os.Getpid())
+	if err != nil {
+		return sample{}, err
+	}
+	began, count := time.Now(), 0
+	for ; count < readsAtMost && time.Since(began) < b.length(); count++ {
+		*next++
+		asked, err := url.Parse(read.path(*next))
+		if err != nil {
+			return sample{}, err
+		}
+		f := prediction.Filter{Words: asked.Query().Get("q"), Cursor: asked.Query().Get("cursor"), Limit: read.rows}
+		if _, _, err := (prediction.Store{}).List(ctx, db.Reader, f); err != nil {
+			return sample{}, err
+		}
+	}
+	after, err := run.ProcessorTime(os.Getpid())
+	return sample{rate: float64(count) / time.Since(began).Seconds(), cpu: (after - before) / time.Duration(count)}, err
 }
 
 // cost sends different requests over concurrentReads connections. It divides the processor time of the node,
