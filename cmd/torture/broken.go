@@ -161,7 +161,7 @@ var breakages = []breakage{
 		edits: []edit{{"app/httpserver/wirehead.go", "case h.hosts > 1:", "case h.hosts > 1 && !" + is("hosts") + ":"}},
 	},
 	{
-		name: "length", does: "An Idempotency-Key may have any length.", checks: []string{"parsers"},
+		name: "length", does: "An Idempotency-Key may have any length.", checks: []string{"parsers"}, fault: "FuzzIdempotencyKey",
 		edits: []edit{{"app/api/predictions.go", "|| len(key) > 255 ||", "|| (len(key) > 255 && !" + is("length") + ") ||"}},
 	},
 }

@@ -21,7 +21,8 @@ import (
 func (l *lab) goTest(ctx context.Context, pkg string, args ...string) (out []byte, err error) {
 	root, err := moduleRoot()
 	l.must(err)
-	words := []string{"test", "-count", "1"}
+	// vet fails in the packages that exist only in the overlay, which would look like a failed test. make lint runs it.
+	words := []string{"test", "-vet=off", "-count", "1"}
 	env := os.Environ()
 	if b := l.build.broken; b != nil {
 		words = append(words, "-tags", "broken", "-overlay", filepath.Join(filepath.Dir(l.build.binary), overlayFile))
