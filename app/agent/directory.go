@@ -18,32 +18,24 @@ type DirectoryFilter struct {
 }
 
 // Directory returns the ids of the agents on one page, and the cursor of the next page, "" at the
-// end. It leaves out reference agents. It takes at most four queries, however many agents there
-// are. With Q it examines at most 10,000 agents, so a page may hold fewer than Limit agents, or
-// none, although there is a next page. It returns 400 invalid_parameter for a bad cursor.
+// end. It leaves out reference agents. It takes at most five queries, however many agents there
+// are. It examines at most 10,000 agents, so a page may hold fewer than Limit agents, or none,
+// although there is a next page. It returns 400 invalid_parameter for a bad cursor.
 func Directory(ctx context.Context, db bun.IDB, f DirectoryFilter) (ids []uuid.UUID, next string, err error) {
 	after, err := f.Order.decode(f.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	m := match{DirectoryFilter: f}
-	if f.Q != "" {
-		places, end, err := m.search(ctx, db, after)
-		if end != nil {
-			next = f.Order.encode(*end)
-		}
-		return idsOf(places), next, err
-	}
 	if none, err := m.gather(ctx, db); none || err != nil {
 		return nil, "", err
 	}
-	places, err := m.places(ctx, db, after)
+	places, end, err := m.places(ctx, db, after)
 	if err != nil {
 		return nil, "", err
 	}
-	if len(places) > f.Limit {
-		places = places[:f.Limit]
-		next = f.Order.encode(places[f.Limit-1])
+	if end != nil {
+		next = f.Order.encode(*end)
 	}
 	return idsOf(places), next, nil
 }
@@ -62,32 +54,52 @@ type match struct {
 	among []uuid.UUID // the agents that match, if they are few
 }
 
-// places reads the page after a place, and one more place if there is a next page.
-func (m *match) places(ctx context.Context, db bun.IDB, after place) (list []place, err error) {
-	if m.Order.Value != "" && !after.tail {
-		if list, err = m.valued(ctx, db, after); err != nil {
-			return nil, err
+// places reads the page after a place. end is the place at which the page ends. It is nil after the last
+// agent.
+func (m *match) places(ctx context.Context, db bun.IDB, after place) (page []place, end *place, err error) {
+	o := &m.Order
+	if o.Value != "" && !after.tail {
+		page, end, err = m.valued(ctx, db, after)
+		if err != nil || end != nil || len(page) > m.Limit || o.everyAgent() {
+			return m.cut(page, end, err)
 		}
-	}
-	if len(list) > m.Limit || m.Order.everyAgent() {
-		return list, nil
-	}
-	if !after.tail {
 		after = place{}
 	}
-	rest, err := m.unvalued(ctx, db, after, m.Limit+1-len(list))
-	return append(list, rest...), err
+	rest, end, err := m.unvalued(ctx, db, after, m.Limit+1-len(page))
+	for i := range rest {
+		rest[i].tail = true
+	}
+	if end != nil {
+		end.tail = true
+	}
+	return m.cut(append(page, rest...), end, err)
 }
 
-// valued reads the places after a place, of the agents that have a value.
-func (m *match) valued(ctx context.Context, db bun.IDB, after place) ([]place, error) {
-	var list []place
+// cut shortens a page to Limit. If it does, it returns the last remaining place as the end.
+func (m *match) cut(page []place, end *place, err error) ([]place, *place, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(page) > m.Limit {
+		page = page[:m.Limit]
+		end = &page[m.Limit-1]
+	}
+	return page, end, nil
+}
+
+// valued reads up to Limit and one places after a place, of the agents that have a value. end is like the
+// end of examine.
+func (m *match) valued(ctx context.Context, db bun.IDB, after place) (list []place, end *place, err error) {
 	o := &m.Order
 	q := db.NewSelect().TableExpr("? AS ?", bun.Ident(o.Table), bun.Ident(o.Alias)).
 		ColumnExpr("? AS id", bun.Safe(o.Key)).ColumnExpr("? AS ?", bun.Safe(o.Value), bun.Ident(o.Kind.column())).
-		Limit(int64(m.Limit) + 1)
+		OrderExpr(o.Value + o.way() + ", " + o.Key + o.way())
 	if o.Where != "" {
 		q.Where(o.Where)
+	}
+	o.from(q, after)
+	if m.among == nil && (m.Q != "" || m.Status != "") {
+		return m.examine(ctx, db, q, "s."+o.Kind.column()+o.way()+", s.id"+o.way(), m.Limit+1)
 	}
 	switch {
 	case m.among != nil: // by the table's key, so that the table agents isn't needed
@@ -98,45 +110,41 @@ func (m *match) valued(ctx context.Context, db bun.IDB, after place) ([]place, e
 	default:
 		m.narrow(q)
 	}
-	o.from(q, after)
-	q.OrderExpr(o.Value + o.way() + ", " + o.Key + o.way())
-	if err := q.Scan(ctx, &list); err != nil {
-		return nil, fmt.Errorf("order agents: %w", err)
+	if err := q.Limit(int64(m.Limit)+1).Scan(ctx, &list); err != nil {
+		return nil, nil, fmt.Errorf("order agents: %w", err)
 	}
-	return list, nil
+	return list, nil, nil
 }
 
-// unvalued reads the agents without a value, the newest first.
-func (m *match) unvalued(ctx context.Context, db bun.IDB, after place, limit int) ([]place, error) {
-	var list []place
+// unvalued reads up to limit agents without a value, the newest first. end is like the end of examine.
+func (m *match) unvalued(ctx context.Context, db bun.IDB, after place, limit int) (list []place, end *place, err error) {
 	o := &m.Order
-	q := db.NewSelect().TableExpr("agents AS a").ColumnExpr("a.id").OrderExpr("a.id DESC").Limit(int64(limit))
-	if o.Value != "" && o.Alias == "a" {
-		q.Where(o.Value + " IS NULL")
-	} else if condition := o.withoutValue("a.id"); condition != "" {
-		q.Where(condition)
-	}
-	m.narrow(q)
+	q := db.NewSelect().TableExpr("agents AS a").ColumnExpr("a.id").OrderExpr("a.id DESC")
 	if after.known {
 		q.Where("a.id < ?", after.ID)
 	}
-	if err := q.Scan(ctx, &list); err != nil {
-		return nil, fmt.Errorf("order agents: %w", err)
+	// All disabled agents, and all agents, follow each other in an index. Others may be far apart.
+	if m.among == nil && (m.Q != "" || m.Status == Active || o.Value != "") {
+		return m.examine(ctx, db, q, "s.id DESC", limit, o.withoutValue("s.id"))
 	}
-	for i := range list {
-		list[i].tail = true
+	if condition := o.withoutValue("a.id"); condition != "" {
+		q.Where(condition)
 	}
-	return list, nil
+	m.narrow(q)
+	if err := q.Limit(int64(limit)).Scan(ctx, &list); err != nil {
+		return nil, nil, fmt.Errorf("order agents: %w", err)
+	}
+	return list, nil, nil
 }
 
-// fewAgents is the greatest number of disabled agents that are sorted. If there are more, they are
-// read along an index.
+// fewAgents is the greatest number of disabled agents that are sorted. If there are more, examine
+// finds them along an index of all agents.
 const fewAgents = 1000
 
 // gather finds the disabled agents with one scan, which stops after fewAgents. none is true if no
 // agent is disabled.
 func (m *match) gather(ctx context.Context, db bun.IDB) (none bool, err error) {
-	if m.Status != Disabled {
+	if m.Status != Disabled || m.Q != "" {
 		return false, nil
 	}
 	var ids []uuid.UUID

@@ -142,3 +142,67 @@ func TestDirectoryRows(t *testing.T) {
 		})
 	}
 }
+
+// TestDirectoryEnd checks that a page looks at a bounded number of agents where few match: at the end of an
+// order, where the agents without a value follow, and where most agents are disabled. The next pages find
+// the others.
+func TestDirectoryEnd(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			const all = 20_000
+			many(t, db, 1, all)
+			for _, query := range []string{ // The oldest agent has no value, and is the only active one.
+				`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month)
+					SELECT id, 1, 0, 0, 0, 0 FROM agents WHERE kind = 'agent' AND handle <> 'agent-0000001'`,
+				"UPDATE agents SET last_seen_at = created_at, status = 'disabled' WHERE kind = 'agent' AND handle <> 'agent-0000001'",
+			} {
+				if _, err := db.ExecContext(t.Context(), query); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if kind == database.Postgres {
+				if _, err := db.ExecContext(t.Context(), "VACUUM ANALYZE"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, o := range agent.Orders() {
+				for _, f := range []agent.DirectoryFilter{{}, {Status: agent.Active}, {Status: agent.Disabled}} {
+					name := o.Sort + " " + string(f.Status)
+					f.Order, f.Limit = o, 24
+					if o.Value != "" && o.Sort != "handle" && f.Status == "" { // at the start of the agents without a value
+						f.Cursor = cursor.Encode(o.Sort, "true", "", "0198cccc-0000-7000-8000-fffffffffffe")
+					}
+					found, pages := 0, 0
+					for more := true; more && pages < 10; pages++ {
+						var next string
+						for _, e := range dbtest.Explain(t, db, func(db *database.DB) {
+							ids, n, err := agent.Directory(t.Context(), db.Reader, f)
+							if err != nil {
+								t.Fatal(err)
+							}
+							found, next = found+len(ids), n
+						}) {
+							// An agent is read from the index that is followed, and looked up for up to two conditions.
+							if n := max(e.Tables["agents"], e.Tables["agent_activity"]); n > 3*5_100 {
+								t.Errorf("%s: page %d reads %d rows of %d agents: %s", name, pages, n, all, e.Query)
+							}
+							if len(e.Whole) > 0 {
+								t.Errorf("%s: %q in %s", name, e.Whole, e.Query)
+							}
+						}
+						f.Cursor, more = next, next != ""
+						if f.Status != agent.Active && f.Cursor != "" && found >= 24 {
+							break
+						}
+					}
+					if f.Status == agent.Active && found != 1 || f.Status == agent.Disabled && found != 24 {
+						t.Errorf("%s: %d agents on %d pages", name, found, pages)
+					}
+				}
+			}
+		})
+	}
+}

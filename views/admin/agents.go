@@ -25,6 +25,8 @@ type AgentsProps struct {
 	Rows   []AgentRow
 	Pages  components.Pages
 	CSV    string
+	// Partial is whether the search for this page stopped before it had filled the page.
+	Partial bool
 }
 
 // AgentRow is one agent of the table. A pointer is nil if there is no value.
@@ -76,6 +78,9 @@ var agentColumns = []column{
 
 func (p *AgentsProps) table() table {
 	t := table{empty: "No agent matches"}
+	if p.Partial {
+		t.empty = "No match so far"
+	}
 	for _, c := range agentColumns {
 		h := head{label: c.label, title: c.title, num: c.num, wide: c.wide, wider: c.wider}
 		if c.sort != "" {

@@ -45,7 +45,7 @@ func (d *Site) listAgents(v *visit) error {
 		Frame:  d.frame(v, "Agents", "/admin/agents"),
 		Search: components.Search{Action: q.path, Label: "Handle or name", Words: f.Q, Keep: q.keep("q")},
 		With:   q.with, Status: string(f.Status), Sort: cmp.Or(f.Sort, "created"), Rising: moderation.Rising(f.Sort),
-		Pages: q.pages(next), CSV: q.with("format", "csv"),
+		Pages: q.pages(next), CSV: q.with("format", "csv"), Partial: next != "" && len(rows) < f.Limit,
 	}
 	for i := range rows {
 		p.Rows = append(p.Rows, agentRow(&rows[i], hours[rows[i].ID]))
