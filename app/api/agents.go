@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -65,7 +64,7 @@ func (a *API) registerAgent(limits *httpserver.Limits) fiber.Handler {
 	return func(c *fiber.Ctx) error { return a.register(c, limits.AdmitAgent(c)) }
 }
 
-func (a *API) register(c *fiber.Ctx, admit func(context.Context) error) error {
+func (a *API) register(c *fiber.Ctx, admit func() (undo func(), err error)) error {
 	body, err := readObject(c)
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ type API struct {
 	Release *release.Catalogue
 
 	admit       func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
-	admitParts  func(c *fiber.Ctx, before, part httpserver.Cost, n int) (admit func(context.Context) (leave func(), err error), err error)
+	admitParts  func(c *fiber.Ctx, part httpserver.Cost, n int) (admit func(context.Context) (leave func(), err error), err error)
 	inbox       *inbox.Reader
 	answers     *answer.Cache
 	exports     *exports

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -60,16 +61,43 @@ func (a *API) publishBatch(limits *httpserver.Limits) fiber.Handler {
 		if answer != nil {
 			return send(c, answer)
 		}
-		if !batch.DryRun {
-			if err := limits.MoreWrites(c, len(batch.Items)-1); err != nil {
+		if batch.DryRun {
+			if answer, err = a.Publisher.PublishAll(c.UserContext(), batch); err != nil {
 				return err
 			}
+			return send(c, answer)
 		}
-		if answer, err = a.Publisher.PublishAll(c.UserContext(), batch); err != nil {
+		giveBack, err := limits.MoreWrites(c, len(batch.Items)-1)
+		if err != nil {
 			return err
+		}
+		failed := countFailed(&batch)
+		if answer, err = a.Publisher.PublishAll(c.UserContext(), batch); err != nil {
+			giveBack(len(batch.Items))
+			return err
+		}
+		if n := failed.Load(); n > 0 {
+			giveBack(int(n))
 		}
 		return send(c, answer)
 	}
+}
+
+// countFailed returns the number of items that the service failed to store. It is known once the batch is
+// rendered.
+func countFailed(batch *prediction.BatchSubmission) *atomic.Int64 {
+	failed, render := new(atomic.Int64), batch.Render
+	batch.Render = func(outcomes []prediction.ItemOutcome) ([]byte, error) {
+		n := 0
+		for i := range outcomes {
+			if err := outcomes[i].Err; err != nil && problem.As(err).Status >= http.StatusInternalServerError {
+				n++
+			}
+		}
+		failed.Store(int64(n))
+		return render(outcomes)
+	}
+	return failed
 }
 
 // answered returns the answer to an earlier request with the same key, so that a batch that is sent again

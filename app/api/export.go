@@ -75,7 +75,7 @@ func (a *API) export(c *fiber.Ctx) error {
 	if !a.exports.begin(me.Agent.ID) {
 		return problem.Unavailable("An export of this agent, or too many exports of other agents, are being written. Try again.", 5*time.Second)
 	}
-	admit, err := a.admitParts(c, httpserver.Export, httpserver.Listing, max((count+exportPage-1)/exportPage, 1))
+	admit, err := a.admitParts(c, httpserver.Listing, max((count+exportPage-1)/exportPage, 1))
 	if err != nil {
 		a.exports.end(me.Agent.ID)
 		return err

@@ -104,7 +104,7 @@ func (a *API) makePrices(ctx context.Context, c *fiber.Ctx, q pricesQuery) (*ans
 	if err != nil {
 		return nil, err
 	}
-	leave, err := a.admit(c, 1+httpserver.Listing-httpserver.Lookup+httpserver.Cost(len(days))*httpserver.ArchivedDay)
+	leave, err := a.admit(c, httpserver.Listing+httpserver.Cost(len(days))*httpserver.ArchivedDay)
 	if err != nil {
 		return nil, err
 	}

@@ -67,21 +67,22 @@ func newReadLane(places int, limited bool) *lane {
 	return newLane(places, queue, share)
 }
 
-// Admit waits until the answer to a read may be made. It counts the units beyond the one that Limits.Reads
-// has counted, and waits for a place in the lane. The caller must call leave once the answer is made. The
-// refusal, 429 or 503, is for this caller only. Other callers that wait for the same answer call Admit too.
-// A 503 gives back the units that Admit has counted.
+// Admit waits until the answer to a read may be made. It counts the units by which the cost exceeds those that
+// Limits.Reads and earlier calls have counted for the request, and waits for a place in the lane. So a request
+// pays its highest cost once, although it is admitted several times. The caller must call leave once the answer is
+// made. The refusal, 429 or 503, is for this caller only. Other callers that wait for the same answer call Admit
+// too. A refused request pays one unit; Admit gives back the others.
 func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	if cost == Shared {
 		return func() {}, nil
 	}
-	if err := s.Limits.moreReads(c, 1, int(cost)-1); err != nil {
+	if err := s.Limits.raise(c, int(cost)); err != nil {
 		return nil, memo.Private(err)
 	}
 	r := of(c.Context())
 	leave, err = s.reads.enter(c.UserContext(), ticket{by: counted(c), class: cost.queue()}, r.start.Add(r.checking))
 	if r.shed = err != nil; r.shed {
-		s.Limits.uncount(c, s.Limits.chargeMore(c, 1, int(cost)-1))
+		s.Limits.lower(c)
 	}
 	return leave, memo.Private(err)
 }
@@ -100,30 +101,48 @@ func (s *Server) Made(cost Cost) fiber.Handler {
 }
 
 // AdmitParts counts the units of an answer that is made in n parts after its handler has returned. They come on top
-// of what Admit has counted, which is before. To make a part, call admit, which waits for a place until ctx
-// ends. Then call leave. The refusal of AdmitParts is a 429.
-func (s *Server) AdmitParts(c *fiber.Ctx, before, part Cost, n int) (admit func(ctx context.Context) (leave func(), err error), err error) {
-	if err := s.Limits.moreReads(c, int(before), n*int(part)); err != nil {
+// of what Admit has counted. To make a part, call admit, which waits for a place until ctx ends. Then call leave.
+// The refusal of AdmitParts is a 429.
+func (s *Server) AdmitParts(c *fiber.Ctx, part Cost, n int) (admit func(ctx context.Context) (leave func(), err error), err error) {
+	if err := s.Limits.raise(c, of(c.Context()).units+n*int(part)); err != nil {
 		return nil, err
 	}
 	t := ticket{by: counted(c), class: part.queue(), part: true}
 	return func(ctx context.Context) (leave func(), err error) { return s.reads.enter(ctx, t, time.Time{}) }, nil
 }
 
-// moreReads counts n units beyond those that were counted for the request before. If too few are left, it counts
-// none and returns the 429 to send.
-func (l *Limits) moreReads(c *fiber.Ctx, before, n int) error {
-	cl, v := l.count(c, l.chargeMore(c, before, n))
-	if cl == nil {
+// raise counts what a request has paid less than the units. If too few are left, it counts none, gives back what
+// the request has paid beyond the first unit, and returns the 429 to send.
+func (l *Limits) raise(c *fiber.Ctx, units int) error {
+	r := of(c.Context())
+	more := units - r.units
+	if more <= 0 {
 		return nil
 	}
-	v.retry += time.Duration(before) * (cl.rate.Per / time.Duration(cl.rate.N)) // a retry counts them again
+	cl, v := l.count(c, l.chargeMore(c, r.units, more))
+	if cl == nil {
+		r.units = units
+		return nil
+	}
+	left := v.remaining + max(r.units-1, 0)
+	l.lower(c)
+	interval := cl.rate.Per / time.Duration(cl.rate.N)
+	v.retry += time.Duration(min(r.units, 1)) * interval // a retry counts the first unit again
 	return problem.RateLimited(fmt.Sprintf(
 		"This read costs %d units, because its answer has to be made, and %d are left of %s %s. Wait %d s, or send cheaper reads: %s.",
-		before+n, v.remaining, cl.rate, cl.caller, max(seconds(v.retry), 1), cheaper), v.retry)
+		units, left, cl.rate, cl.caller, max(seconds(v.retry), 1), cheaper), v.retry)
 }
 
-// chargeMore returns the charges of n units beyond those counted before. In sum, no limit is charged more than the
+// lower gives back what a request has paid beyond the first unit.
+func (l *Limits) lower(c *fiber.Ctx) {
+	r := of(c.Context())
+	if r.units > 1 {
+		l.uncount(c, l.chargeMore(c, 1, r.units-1))
+		r.units = 1
+	}
+}
+
+// chargeMore returns the charges of n units beyond those that were counted before. In sum, no limit is charged more than the
 // whole of it, so that a limit below the cost of a read doesn't forbid the read.
 func (l *Limits) chargeMore(c *fiber.Ctx, before, n int) []charge {
 	list := charges(c, &l.reads, &l.strangers.sharedReads, n)

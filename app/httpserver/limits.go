@@ -143,7 +143,13 @@ func (l *Limits) allowSnapshot(addr netip.Addr) bool {
 // Reads returns middleware that limits reads. It counts per agent if RequireAgent or OptionalAgent ran
 // before and found one, else per address. For a request with a key it also counts all keys of the address and,
 // if the owner is known, all keys of the owner.
-func (l *Limits) Reads() fiber.Handler { return l.limit(&l.reads, &l.strangers.sharedReads) }
+func (l *Limits) Reads() fiber.Handler {
+	count := l.limit(&l.reads, &l.strangers.sharedReads)
+	return func(c *fiber.Ctx) error {
+		of(c.Context()).units = 1
+		return count(c)
+	}
+}
 
 // Writes returns middleware that limits publishing. It counts like Reads.
 func (l *Limits) Writes() fiber.Handler { return l.limit(&l.writes, &l.strangers.sharedWrites) }
@@ -203,16 +209,23 @@ func (l *Limits) MaxWrites() int {
 }
 
 // MoreWrites counts n publications of a request beyond the one that Writes has counted. If a limit has
-// fewer left, MoreWrites counts none and returns the 429 to send.
-func (l *Limits) MoreWrites(c *fiber.Ctx, n int) error {
+// fewer left, MoreWrites counts none and returns the 429 to send. giveBack uncounts up to n of them, which were not
+// stored. Call it at most once.
+func (l *Limits) MoreWrites(c *fiber.Ctx, n int) (giveBack func(unstored int), err error) {
 	if n <= 0 {
-		return nil
+		return func(int) {}, nil
 	}
-	cl, v := l.count(c, charges(c, &l.writes, &l.strangers.sharedWrites, n))
+	list := charges(c, &l.writes, &l.strangers.sharedWrites, n)
+	cl, v := l.count(c, list)
 	if cl == nil {
-		return nil
+		return func(unstored int) {
+			for i := range list {
+				list[i].n = min(unstored, n)
+			}
+			l.uncount(c, list)
+		}, nil
 	}
-	return problem.RateLimited(fmt.Sprintf(
+	return nil, problem.RateLimited(fmt.Sprintf(
 		"%d publications are left of %s, and these are %d. Nothing was stored. Send no more than are left, or send the same request again in %d s.",
 		v.remaining, cl.rate, n+1, max(seconds(v.retry), 1)), v.retry)
 }

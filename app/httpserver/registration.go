@@ -1,8 +1,6 @@
 package httpserver
 
 import (
-	"context"
-
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/config"
@@ -30,29 +28,24 @@ type Owned interface {
 }
 
 // AdmitAgent returns a function that counts a registration against the request's address and the whole
-// service. Call the function once all other checks of the registration have passed. It returns the 429 to
-// send, or nil.
-func (l *Limits) AdmitAgent(c *fiber.Ctx) func(context.Context) error {
-	return func(ctx context.Context) error {
+// service, or against neither if it returns the 429 to send. Call the function once all other checks of the
+// registration have passed, and undo if the agent is not created after all.
+func (l *Limits) AdmitAgent(c *fiber.Ctx) func() (undo func(), err error) {
+	return func() (undo func(), err error) {
 		own, all := &l.strangers.registrations, &l.strangers.ceiling
-		tightest := announcement{}
+		var list []charge
 		if !own.rate.Off() {
-			v := l.take(ctx, own, addrKey(ClientAddr(c)), 1)
-			tightest.add(own, v)
-			if !v.ok {
-				tightest.announce(c)
-				return own.refusalWith(v, "Wait %d s, or use the key of an agent that you have.")
-			}
+			list = append(list, charge{own, addrKey(ClientAddr(c)), 1})
 		}
 		if !all.rate.Off() {
-			v := l.take(ctx, all, bucketKey{kind: 's'}, 1)
-			tightest.add(all, v)
-			if !v.ok {
-				tightest.announce(c)
-				return all.refusalWith(v, "Wait %d s and try again; nothing is wrong with your request.")
-			}
+			list = append(list, charge{all, bucketKey{kind: 's'}, 1})
 		}
-		tightest.announce(c)
-		return nil
+		switch exceeded, v := l.count(c, list); exceeded {
+		case own:
+			return nil, own.refusalWith(v, "Wait %d s, or use the key of an agent that you have.")
+		case all:
+			return nil, all.refusalWith(v, "Wait %d s and try again; nothing is wrong with your request.")
+		}
+		return func() { l.uncount(c, list) }, nil
 	}
 }

@@ -26,7 +26,7 @@ func TestOneAddressRegisters(t *testing.T) {
 		o.Config.RegistrationRate, o.Config.RegistrationCeiling = perHour(5), perHour(12)
 	}, func(s *Server) {
 		s.App.Post("/api/agents", s.Limits.Writes(), func(c *fiber.Ctx) error {
-			if err := s.Limits.AdmitAgent(c)(c.UserContext()); err != nil {
+			if _, err := s.Limits.AdmitAgent(c)(); err != nil {
 				return err
 			}
 			return ok(c)
@@ -87,7 +87,7 @@ func TestSharedLimitsAddUpOverNodes(t *testing.T) {
 		s.Limits.prefix, s.Limits.patience = prefix, 20*time.Second // on a busy machine too
 		limitRoutes(s)
 		s.App.Post("/api/agents", func(c *fiber.Ctx) error {
-			if err := s.Limits.AdmitAgent(c)(c.UserContext()); err != nil {
+			if _, err := s.Limits.AdmitAgent(c)(); err != nil {
 				return err
 			}
 			return ok(c)

@@ -57,6 +57,7 @@ type request struct {
 	refusal   *problem.Error
 	shed      bool          // see Observation
 	checking  time.Duration // time spent checking the credential
+	units     int           // counted against the reads limit; see Server.Admit
 	stack     []byte
 	traced    *traced // nil while tracing is off
 

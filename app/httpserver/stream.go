@@ -185,6 +185,7 @@ func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) e
 	}
 	release, err := s.streams.enter(ClientAddr(c))
 	if err != nil {
+		s.Limits.lower(c)
 		return err
 	}
 	by, payers := counted(c), charges(c, &s.Limits.reads, &s.Limits.strangers.sharedReads, 0)
@@ -221,6 +222,7 @@ func (s *Server) admitStream(done <-chan struct{}, by bucketKey, payers []charge
 	select {
 	case s.streams.turns <- struct{}{}:
 	case <-done:
+		s.Limits.giveBackAll(ctx, payers)
 		return nil, 0
 	}
 	release, err := s.reads.enter(ctx, ticket{by: by, class: cost.queue()}, time.Now())

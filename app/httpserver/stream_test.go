@@ -78,8 +78,8 @@ func TestStreamIsAdmitted(t *testing.T) {
 	}
 	gone := make(chan struct{})
 	close(gone)
-	if leave, _ := s.admitStream(gone, by, payers, Lookup); leave != nil || s.reads.busy != 0 {
-		t.Error("admitted without a turn")
+	if leave, _ := s.admitStream(gone, by, payers, Lookup); leave != nil || s.reads.busy != 0 || left() != 10-int(Listing) {
+		t.Errorf("admitted without a turn, or paid for it; %d units are left", left())
 	}
 }
 

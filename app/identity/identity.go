@@ -304,9 +304,10 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 
 // Register creates an agent with a key if registration is open in the local registry. Otherwise it returns
 // 403 registration_closed, which says whom to ask. The key is shown once. Register calls admit after the
-// profile is validated, so that a mistake in a name doesn't count. admit may refuse.
+// profile is validated, so that a mistake in a name doesn't count. admit may refuse. If the agent can't be stored,
+// Register calls undo.
 func (s *Service) Register(
-	ctx context.Context, profile agent.Profile, admit func(context.Context) error,
+	ctx context.Context, profile agent.Profile, admit func() (undo func(), err error),
 ) (a *agent.Agent, apiKey string, err error) {
 	if s.provider != nil || s.Config.Registration != "open" {
 		return nil, "", problem.New(
@@ -317,7 +318,8 @@ func (s *Service) Register(
 	if err := s.store.CheckNew(ctx, s.DB.Reader, &wanted); err != nil {
 		return nil, "", err
 	}
-	if err := admit(ctx); err != nil {
+	undo, err := admit()
+	if err != nil {
 		return nil, "", err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
@@ -330,6 +332,7 @@ func (s *Service) Register(
 		return generation.Moved(ctx, tx, generation.Agents)
 	})
 	if err != nil {
+		undo()
 		return nil, "", err
 	}
 	s.Log.Info("an agent registered", "agent_id", a.ID, "handle", a.Handle)

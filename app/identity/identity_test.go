@@ -164,7 +164,7 @@ func (n *node) setStatus(t testing.TB, handle string, status agent.Status) {
 
 func (n *node) register(t testing.TB, name string) (*agent.Agent, string) {
 	t.Helper()
-	a, key, err := n.Register(t.Context(), agent.Profile{Name: name}, func(context.Context) error { return nil })
+	a, key, err := n.Register(t.Context(), agent.Profile{Name: name}, admitted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +382,7 @@ func TestRegistration(t *testing.T) {
 	}
 	for _, c := range cases {
 		n := newNode(t, db, c.cfg)
-		_, _, err := n.Register(t.Context(), agent.Profile{Name: "Ada"}, func(context.Context) error { return nil })
+		_, _, err := n.Register(t.Context(), agent.Profile{Name: "Ada"}, admitted)
 		p := problem.As(err)
 		if p.Status != 403 || p.Code != "registration_closed" || !strings.Contains(p.Detail, c.says) || !strings.Contains(n.HowToGetKey(), c.how) {
 			t.Errorf("%v; %s", err, n.HowToGetKey())
@@ -392,7 +392,7 @@ func TestRegistration(t *testing.T) {
 	if how := n.HowToGetKey(); !strings.Contains(how, "POST https://pulsecast.example/api/agents") {
 		t.Error(how)
 	}
-	if _, _, err := n.Register(t.Context(), agent.Profile{Name: "\x00"}, func(context.Context) error { return nil }); problem.As(err).Status != 422 {
+	if _, _, err := n.Register(t.Context(), agent.Profile{Name: "\x00"}, admitted); problem.As(err).Status != 422 {
 		t.Error(err)
 	}
 	list, _, err := store.List(t.Context(), db, agent.Filter{Kind: agent.Ordinary, Limit: 1})
@@ -456,3 +456,6 @@ func BenchmarkHash(b *testing.B) {
 		agent.Hash(key)
 	}
 }
+
+// admitted admits every registration.
+func admitted() (undo func(), err error) { return func() {}, nil }

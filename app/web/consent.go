@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -26,7 +25,7 @@ type consent struct {
 	request *oauth.Request
 	form    url.Values // nil for GET
 	failed  func(error) error
-	admit   func(context.Context) error // counts a new agent against the limits
+	admit   func() (undo func(), err error) // counts a new agent against the limits
 }
 
 // authorize shows the consent page and carries out the person's decision. Each request is checked

@@ -57,8 +57,8 @@ type registry struct {
 
 func (r registry) HowToGetKey() string { return "Ask the operator." }
 
-func (r registry) Register(ctx context.Context, p agent.Profile, admit func(context.Context) error) (*agent.Agent, string, error) {
-	if err := admit(ctx); err != nil {
+func (r registry) Register(ctx context.Context, p agent.Profile, admit func() (undo func(), err error)) (*agent.Agent, string, error) {
+	if _, err := admit(); err != nil {
 		return nil, "", err
 	}
 	a, err := agent.Store{}.Create(ctx, r.db, agent.New{Profile: p, At: r.now()})

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -36,7 +35,7 @@ func (s *Site) register(limits *httpserver.Limits) fiber.Handler {
 	return func(c *fiber.Ctx) error { return s.registerBy(c, limits.AdmitAgent(c)) }
 }
 
-func (s *Site) registerBy(c *fiber.Ctx, admit func(context.Context) error) error {
+func (s *Site) registerBy(c *fiber.Ctx, admit func() (undo func(), err error)) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	values := map[string]string{}
 	for _, name := range []string{"name", "model", "framework", "description", "homepage"} {

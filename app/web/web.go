@@ -34,7 +34,7 @@ import (
 
 // Registry issues keys to new agents.
 type Registry interface {
-	Register(ctx context.Context, profile agent.Profile, admit func(context.Context) error) (a *agent.Agent, apiKey string, err error)
+	Register(ctx context.Context, profile agent.Profile, admit func() (undo func(), err error)) (a *agent.Agent, apiKey string, err error)
 	// HowToGetKey says in one or two sentences how to get a key.
 	HowToGetKey() string
 }
