@@ -239,7 +239,7 @@ func (a *App) buildServer() {
 	site.Register(a.server)
 	a.adminSite(acts).Register(a.server)
 	mcp.New(mcp.Dependencies{
-		Config: &a.cfg, Version: version.Build(), DB: a.DB, Markets: a.Markets.Replicator.Feed(),
+		Config: &a.cfg, Version: version.Build(), Log: a.Log, DB: a.DB, Markets: a.Markets.Replicator.Feed(),
 	}).Register(a.server)
 }
 

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -191,6 +192,24 @@ func (s *service) complete(t *testing.T, address, typed string) string {
 	}}))
 }
 
+// lockedBuffer is a log that a test can read while the service writes it.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
 // TestCompletionsPay checks that an address that asks MCP for handles is stopped once its units are spent, and
 // that a completion doesn't wait for a locked table.
 func TestCompletionsPay(t *testing.T) {
@@ -199,11 +218,12 @@ func TestCompletionsPay(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			const units = 10
-			read := &handleReads{}
+			read, logged := &handleReads{}, &lockedBuffer{}
 			s := run(t, configure(t, b, limited, func(cfg *config.Config) {
 				cfg.RateLimitReads = config.Rate{N: units, Per: time.Hour} // no unit returns during the test
 				cfg.RateLimitWrites = config.Rate{}                        // registrations of other tests count against the same address in Redis
-			}), app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: read})
+				cfg.LogFormat = "json"
+			}), app.Options{Log: logged, CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: read})
 			s.register(t, "Ada")
 			if got := s.complete(t, "192.0.2.41", "a"); !strings.Contains(got, `"values":["ada"]`) {
 				t.Fatal(got)
@@ -211,7 +231,7 @@ func TestCompletionsPay(t *testing.T) {
 			for range 2 * units {
 				s.complete(t, "192.0.2.41", "a")
 			}
-			if n := read.n.Load(); n == 0 || n > units {
+			if n := read.n.Load(); n != units/int64(httpserver.Lookup) {
 				t.Errorf("%d queries for %d units", n, units)
 			}
 			if got := s.complete(t, "192.0.2.41", "a"); !strings.Contains(got, "units") || !strings.Contains(got, `"error"`) {
@@ -233,6 +253,9 @@ func TestCompletionsPay(t *testing.T) {
 			}
 			if got := s.complete(t, "192.0.2.43", "a"); !strings.Contains(got, "can't be read at the moment") {
 				t.Errorf("while the table is locked: %s", got)
+			}
+			if !regexp.MustCompile(`"mcp: a completion failed","request_id":"[^"]+","error":"[^"]+`).MatchString(logged.text()) {
+				t.Error("the error of the completion isn't in the log with the id of its request")
 			}
 		})
 	}

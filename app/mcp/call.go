@@ -28,9 +28,10 @@ const userAgent = "pulsecast-mcp/1.0"
 // caller is the sender of a call.
 type caller struct {
 	// admit is httpserver.Server.Admit for the request. It is for answers that no call of the API makes.
-	admit   func(cost httpserver.Cost) (leave func(), err error)
-	addr    netip.Addr // invalid if the listener is not TCP
-	bearers [][]byte   // every Authorization header: the API refuses two headers, and an empty one
+	admit     func(cost httpserver.Cost) (leave func(), err error)
+	addr      netip.Addr // invalid if the listener is not TCP
+	requestID string
+	bearers   [][]byte // every Authorization header: the API refuses two headers, and an empty one
 }
 
 type callerKey struct{}

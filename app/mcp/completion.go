@@ -91,6 +91,9 @@ func (s *Server) handles(ctx context.Context, typed string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, handlesTimeout)
 	defer cancel()
 	found, err := agent.Store{}.Handles(ctx, s.db.Reader, typed, maxCompletions+1)
+	if err != nil {
+		s.log.Error("mcp: a completion failed", "request_id", by.requestID, "error", err)
+	}
 	return found, told(err)
 }
 

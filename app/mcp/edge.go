@@ -52,7 +52,7 @@ func (s *Server) speak(h *httpserver.Server, speaker func() (fiber.Handler, erro
 			return err
 		}
 		by := caller{
-			addr:  httpserver.ClientAddr(c),
+			addr: httpserver.ClientAddr(c), requestID: httpserver.RequestID(c),
 			admit: func(cost httpserver.Cost) (func(), error) { return h.Admit(c, cost) },
 		}
 		if credentials != nil {

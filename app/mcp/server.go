@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -40,6 +41,7 @@ const listTTL = 5 * time.Minute
 type Dependencies struct {
 	Config  *config.Config
 	Version string
+	Log     *slog.Logger
 	DB      *database.DB                // for completing handles
 	Markets *signal.Feed[market.Market] // for completing ids
 }
@@ -48,6 +50,7 @@ type Dependencies struct {
 type Server struct {
 	config  *config.Config
 	version string
+	log     *slog.Logger
 	db      *database.DB
 	markets *signal.Feed[market.Market]
 	answer  fasthttp.RequestHandler // the whole service, set by Register
@@ -55,7 +58,7 @@ type Server struct {
 
 // New makes a Server.
 func New(d Dependencies) *Server {
-	return &Server{config: d.Config, version: d.Version, db: d.DB, markets: d.Markets}
+	return &Server{config: d.Config, version: d.Version, log: d.Log, db: d.DB, markets: d.Markets}
 }
 
 // speaker returns a function that returns the MCP handler of one of the two addresses. The handler is made
