@@ -108,11 +108,16 @@ func parsers(l *lab) {
 	l.must(err)
 	list, err := targets(root)
 	l.must(err)
-	for _, t := range list {
-		if b := l.build.broken; b != nil && "./"+filepath.Dir(b.edits[0].file) != t.pkg {
+	for len(list) > 0 {
+		pkg := list[0].pkg
+		var names []string
+		for len(list) > 0 && list[0].pkg == pkg {
+			names, list = append(names, list[0].name), list[1:]
+		}
+		if b := l.build.broken; b != nil && "./"+filepath.Dir(b.edits[0].file) != pkg {
 			continue
 		}
-		l.fuzzTarget(t, l.Fuzz, func(args ...string) ([]byte, error) { return l.goTest(l.ctx, t.pkg, args...) })
+		l.fuzzPackage(pkg, names, l.Fuzz, func(args ...string) ([]byte, error) { return l.goTest(l.ctx, pkg, args...) })
 		if l.ctx.Err() != nil {
 			return
 		}
@@ -120,15 +125,29 @@ func parsers(l *lab) {
 	l.longest("time per target", l.Fuzz)
 }
 
-// fuzzTarget runs the seeds of a target and then the fuzz engine. Sometimes the engine itself fails on a busy
-// machine, for example with "context deadline exceeded", and names no input. Such a run is repeated. It is a fault
-// if a run names a failing input, or if all fuzzTries runs fail.
-func (o *outcome) fuzzTarget(t target, length time.Duration, test goTester) {
-	o.count("fuzz targets", 1)
-	if out, err := test("-run", "^"+t.name+"$"); err != nil {
-		o.fault("the seeds of %s of %s: %v: %s", t.name, t.pkg, err, firstFailure(out))
+// failedTarget matches the name of a fuzz target whose seeds fail.
+var failedTarget = regexp.MustCompile(`(?m)^--- FAIL: (Fuzz\w+)`)
+
+// fuzzPackage runs the seeds of all fuzz targets of a package, and then fuzzes each target for a time.
+func (o *outcome) fuzzPackage(pkg string, names []string, length time.Duration, test goTester) {
+	o.count("fuzz targets", len(names))
+	if out, err := test("-run", "^("+strings.Join(names, "|")+")$"); err != nil {
+		failed := "the targets"
+		if m := failedTarget.FindSubmatch(out); m != nil {
+			failed = string(m[1])
+		}
+		o.fault("the seeds of %s of %s: %v: %s", failed, pkg, err, firstFailure(out))
 		return
 	}
+	for _, name := range names {
+		o.fuzzTarget(target{pkg, name}, length, test)
+	}
+}
+
+// fuzzTarget runs the fuzz engine. Sometimes the engine itself fails on a busy machine, for example with "context
+// deadline exceeded", and names no input. Such a run is repeated. It is a fault if a run names a failing input, or
+// if all fuzzTries runs fail.
+func (o *outcome) fuzzTarget(t target, length time.Duration, test goTester) {
 	for try := 1; ; try++ {
 		out, err := test("-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", length.String(), "-parallel", "2")
 		o.count("inputs", executions(out))

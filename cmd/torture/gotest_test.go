@@ -21,8 +21,8 @@ const (
 	inputsPassed = "fuzz: elapsed: 20s, execs: 100 (5/sec)\nPASS\n"
 )
 
-// TestFuzzTarget checks which runs of a fuzz target are a fault, and which are repeated.
-func TestFuzzTarget(t *testing.T) {
+// TestFuzzPackage checks which runs of a fuzz target are a fault, and which are repeated.
+func TestFuzzPackage(t *testing.T) {
 	t.Parallel()
 	seeds, engine, found, fine := ran{}, ran{engineFailed, true}, ran{inputFailed, true}, ran{out: inputsPassed}
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestFuzzTarget(t *testing.T) {
 		inputs int
 	}{
 		{"passes", []ran{seeds, fine}, "", 0, 100},
-		{"a seed fails", []ran{{"html_test.go:9: wrong", true}}, "the seeds of FuzzReadHTML", 0, 0},
+		{"a seed fails", []ran{{"--- FAIL: FuzzReadHTML (0.00s)\n    html_test.go:9: wrong", true}}, "the seeds of FuzzReadHTML", 0, 0},
 		{"an input fails", []ran{seeds, found}, "html_test.go:12: it lost text", 0, 70},
 		{"a cached input fails", []ran{seeds, {"failure while testing seed corpus entry: FuzzReadHTML/abc", true}}, "seed corpus entry", 0, 0},
 		{"the engine fails once", []ran{seeds, engine, fine}, "", 1, 170},
@@ -43,7 +43,7 @@ func TestFuzzTarget(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			o, next := newOutcome(), 0
-			o.fuzzTarget(target{"./app/x", "FuzzReadHTML"}, time.Second, func(args ...string) ([]byte, error) {
+			o.fuzzPackage("./app/x", []string{"FuzzReadHTML"}, time.Second, func(args ...string) ([]byte, error) {
 				if fuzzed := slices.Contains(args, "-fuzz"); fuzzed != (next > 0) {
 					t.Errorf("run %d has the arguments %q; the seeds must run first", next, args)
 				}
