@@ -130,11 +130,11 @@ func (u *Usage) Last24hAll(ctx context.Context, db bun.IDB, ids []uuid.UUID) (ma
 	u.flushing.RLock()
 	defer u.flushing.RUnlock()
 	var rows []usageHour
-	err := db.NewSelect().Model(&rows).
+	p := database.NewPlanned(db)
+	q := db.NewSelect().Model((*usageHour)(nil)).
 		ColumnExpr("agent_id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(limited) AS limited").
-		Where("agent_id IN ?", bun.Tuple(ids)).
-		Where("hour >= ?", u.now().UTC().Add(-24*time.Hour).Truncate(time.Hour)).
-		GroupExpr("agent_id").Scan(ctx)
+		Where("hour >= ?", p.Value(u.now().UTC().Add(-24*time.Hour).Truncate(time.Hour))).GroupExpr("agent_id")
+	err := p.Scan(ctx, p.In(q, "agent_id", ids), &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read usage: %w", err)
 	}

@@ -2,8 +2,6 @@ package leaderboard
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -78,7 +76,7 @@ func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stat
 func (s *Store) StatsFor(ctx context.Context, db bun.IDB, agentID uuid.UUID, viewer agent.Viewer) (*Stats, error) {
 	st := &Stats{viewer: viewer}
 	steps := []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{
-		s.readRow, s.readCounts, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
+		s.readRows, s.readCounts, s.readLive, s.readHistory,
 	}
 	for _, step := range steps {
 		if err := step(ctx, db, agentID, st); err != nil {
@@ -93,18 +91,40 @@ func (s *Store) StatsFor(ctx context.Context, db bun.IDB, agentID uuid.UUID, vie
 
 // readRow reads the agent's row on the main board.
 func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	var err error
+	var rows []Row
+	p := database.NewPlanned(db)
+	err := p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("span = ?", All).Where("category = ?", AllCategories).
+		Where("agent_id = ?", p.Value(agentID)), &rows)
+	if err != nil {
+		return err
+	}
+	return s.setRows(ctx, db, agentID, st, rows)
+}
+
+// readRows reads the agent's rows on the main board and on each category's board by the primary key.
+func (s *Store) readRows(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
+	rows := []Row{}
+	p := database.NewPlanned(db)
+	err := p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).
+		Where("r.category IN (SELECT category FROM boards WHERE span = ?)", All).
+		OrderExpr("r.category"), &rows)
+	if err != nil {
+		return err
+	}
+	return s.setRows(ctx, db, agentID, st, rows)
+}
+
+// setRows sets what comes from the agent's rows on boards, the one of the main board first.
+func (s *Store) setRows(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats, rows []Row) (err error) {
 	if st.Prior, err = s.Prior(ctx, db); err != nil {
 		return err
 	}
-	p := database.NewPlanned(db)
-	err = p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("span = ?", All).Where("category = ?", AllCategories).
-		Where("agent_id = ?", p.Value(agentID)), &st.Row)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return err
+	if len(rows) > 0 && rows[0].Category == AllCategories {
+		st.Row, st.Categories = rows[0], rows[1:]
+		return nil
 	}
 	c := contender{ID: agentID}
-	st.Row = *newRow(All, AllCategories, &sums{}, st.Prior, c)
+	st.Row, st.Categories = *newRow(All, AllCategories, &sums{}, st.Prior, c), rows
 	s.thresholds.qualify(AllCategories, &st.Row, c)
 	return nil
 }
@@ -113,7 +133,7 @@ func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *
 // rank, the counts and NextCloseAt.
 func (s *Store) Summary(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stats, error) {
 	st := &Stats{}
-	for _, step := range []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{s.readRow, s.readCounts, s.readNextClose} {
+	for _, step := range []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{s.readRow, s.readCounts} {
 		if err := step(ctx, db, agentID, st); err != nil {
 			return nil, fmt.Errorf("read the summary of an agent: %w", err)
 		}
@@ -121,8 +141,10 @@ func (s *Store) Summary(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*St
 	return st, nil
 }
 
+// readCounts reads the counts of the agent's predictions, and the next moment at which one closes or counts.
 func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	tally, err := prediction.Store{}.Tally(ctx, db, agentID)
+	now := s.now()
+	tally, open, err := prediction.Store{}.TallyAndNextClose(ctx, db, agentID, now)
 	if err != nil {
 		return err
 	}
@@ -131,7 +153,16 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 	st.Events = Progress{st.Row.Events, s.thresholds.Events}
 	st.Days = Progress{tally.PublicationDays, s.thresholds.Days}
 	st.Disagreements = Progress{st.Row.Disagreements, NeedDisagreements}
-	return nil
+	st.NextCloseAt = open
+	waiting, err := settlement.NextDay(ctx, db, agentID, now)
+	if err != nil || waiting == "" {
+		return err
+	}
+	counts, err := time.Parse(time.DateOnly, waiting)
+	if err == nil && (open.IsZero() || counts.Before(open)) {
+		st.NextCloseAt = counts
+	}
+	return err
 }
 
 // derive computes what follows from the agent's row.
@@ -146,24 +177,6 @@ func (st *Stats) derive() error {
 	}
 	st.Calibration, st.Murphy = t.calibration(), t.murphy()
 	return nil
-}
-
-func (s *Store) readNextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	now := s.now()
-	open, err := prediction.Store{}.NextClose(ctx, db, agentID, now)
-	if err != nil {
-		return err
-	}
-	st.NextCloseAt = open
-	waiting, err := settlement.NextDay(ctx, db, agentID, now)
-	if err != nil || waiting == "" {
-		return err
-	}
-	counts, err := time.Parse(time.DateOnly, waiting)
-	if err == nil && (open.IsZero() || counts.Before(open)) {
-		st.NextCloseAt = counts
-	}
-	return err
 }
 
 // readLive computes the live edge from the open predictions and today's prices.
@@ -193,15 +206,6 @@ func (s *Store) readLive(ctx context.Context, db bun.IDB, agentID uuid.UUID, st 
 		st.LiveEdge = &live
 	}
 	return nil
-}
-
-// readCategories reads the agent's row on each category's board by the primary key.
-func (s *Store) readCategories(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	st.Categories = []Row{}
-	p := database.NewPlanned(db)
-	return p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).
-		Where("r.category IN (SELECT category FROM boards WHERE span = ? AND category <> '')", All).
-		OrderExpr("r.category"), &st.Categories)
 }
 
 func (s *Store) readHistory(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {

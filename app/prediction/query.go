@@ -63,18 +63,23 @@ func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 	return found, nil
 }
 
-// NextClose returns the next scheduled close after the given time among an agent's open predictions, or the
-// zero time if there is none.
-func (Store) NextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (time.Time, error) {
-	var at time.Time
+// TallyAndNextClose returns an agent's tally and the next scheduled close after the given time among its open
+// predictions. They are zero if it has none.
+func (Store) TallyAndNextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (Tally, time.Time, error) {
 	planned := database.NewPlanned(db)
-	err := planned.Scan(ctx, db.NewSelect().Table("results").Column("scheduled_close_at").
+	next := db.NewSelect().Table("results").Column("scheduled_close_at").
 		Where("agent_id = ?", planned.Value(agentID)).Where("status = 'open'").
-		Where("scheduled_close_at > ?", planned.Value(after)).Order("scheduled_close_at").Limit(1), &at)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return at, fmt.Errorf("read the next close: %w", err)
+		Where("scheduled_close_at > ?", planned.Value(after)).Order("scheduled_close_at").Limit(1)
+	var found struct {
+		Tally       `bun:",extend"`
+		NextCloseAt time.Time `bun:",nullzero"`
 	}
-	return at.UTC(), nil
+	q := SelectTallies(db).ColumnExpr("t.*").ColumnExpr("(?) AS next_close_at", next).Where("t.agent_id = ?", planned.Value(agentID))
+	if err := planned.Scan(ctx, q, &found); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return Tally{}, time.Time{}, fmt.Errorf("read a tally and the next close: %w", err)
+	}
+	found.LastPublishedAt = found.LastPublishedAt.UTC()
+	return found.Tally, found.NextCloseAt.UTC(), nil
 }
 
 // Bet is an open prediction with a baseline.
