@@ -128,6 +128,10 @@ torture: ## Attack the program and write docs/reliability.md (an hour; TORTURE_S
 	@go build -o bin/torture ./cmd/torture
 	@bin/torture
 
+.PHONY: copy-test
+copy-test: ## Copy 1,000,000 predictions from SQLite to Postgres and compare both sides (half an hour; COPY_PREDICTIONS=20000 is quicker)
+	@COPY_PREDICTIONS=$${COPY_PREDICTIONS:-1000000} .ci/services go test -v -timeout 5h -run '^TestLargeCopy$$' ./app/transfer
+
 .PHONY: simulate
 simulate: ## Simulate agents of known skill to show what the scoring rewards
 	@go run ./cmd/simulate $(ARGS)
