@@ -92,7 +92,7 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 	}
 	c.Response().ResetBody()
 	c.Set(fiber.HeaderContentType, fiber.MIMETextPlainCharsetUTF8)
-	return c.SendString(p.Title + ". " + p.Detail + "\nRequest " + string(r.id) + "\n")
+	return c.SendString(p.Title + ". " + p.ForPeople() + "\nRequest " + string(r.id) + "\n")
 }
 
 // begin sets the headers that every form of a refusal has. It removes headers that the handler may have set
@@ -152,10 +152,14 @@ func (s *Server) translate(c *fiber.Ctx, err error) *problem.Error {
 		return s.translateFiber(c, e)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return problem.Unavailable("The answer took too long. Try again (publishing: with the same Idempotency-Key).", time.Second).With(err)
+		p := problem.Unavailable("The answer took too long. Try again (publishing: with the same Idempotency-Key).", time.Second)
+		p.Page = "This page took too long. Try again in a moment."
+		return p.With(err)
 	}
 	if database.Unavailable(err) {
-		return problem.Unavailable("This can't be read or stored at the moment. Try again (publishing: with the same Idempotency-Key).", time.Second).With(err)
+		p := problem.Unavailable("This can't be read or stored at the moment. Try again (publishing: with the same Idempotency-Key).", time.Second)
+		p.Page = "This page can't be shown at the moment. Try again in a minute."
+		return p.With(err)
 	}
 	return problem.As(err)
 }

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -157,5 +158,26 @@ func TestPagesGetPages(t *testing.T) {
 	}
 	if r = n.do(t, "GET", "/apix"); r.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Errorf("/apix is not under /api, but got %s", r.Header.Get("Content-Type"))
+	}
+}
+
+// TestLateAnswerInWords checks that a reader of a page isn't told about a header that only programs send.
+func TestLateAnswerInWords(t *testing.T) {
+	t.Parallel()
+	late := func(*fiber.Ctx) error { return context.DeadlineExceeded }
+	broken := func(*fiber.Ctx) error { return errors.New("broke") }
+	n := run(t, nil, func(s *Server) {
+		s.App.Get("/api/late", late)
+		s.App.Get("/api/broken", broken)
+		s.App.Get("/late", late)
+		s.App.Get("/broken", broken)
+	})
+	for path, status := range map[string]int{"/late": 503, "/broken": 500} {
+		if r := n.do(t, "GET", "/api"+path); r.StatusCode != status || !strings.Contains(r.body, "Idempotency-Key") {
+			t.Errorf("/api%s: %d %s", path, r.StatusCode, r.body)
+		}
+		if r := n.do(t, "GET", path); r.StatusCode != status || strings.Contains(r.body, "Idempotency-Key") || !strings.Contains(r.body, "Try again") {
+			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+		}
 	}
 }

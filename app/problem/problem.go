@@ -24,6 +24,7 @@ type Error struct {
 	Code   string // the name of a Code
 	Title  string // the code in words
 	Detail string // one sentence: what was wrong and what to send instead
+	Page   string // replaces Detail on pages for people, unless it is empty
 	Fields []Field
 	// RetryAfter is sent as a header if it is above zero.
 	RetryAfter time.Duration
@@ -61,8 +62,17 @@ func As(err error) *Error {
 	if p, ok := errors.AsType[*Error](err); ok {
 		return p
 	}
-	return New(CodeInternal, "Something failed on our side. Try again (publishing: with the same Idempotency-Key). If it fails again, report the requestId.").
-		With(err)
+	p := New(CodeInternal, "Something failed on our side. Try again (publishing: with the same Idempotency-Key). If it fails again, report the requestId.")
+	p.Page = "Something failed on our side. Try again in a moment, and quote the request below if it stays."
+	return p.With(err)
+}
+
+// ForPeople returns the detail as a page shows it.
+func (e *Error) ForPeople() string {
+	if e.Page != "" {
+		return e.Page
+	}
+	return e.Detail
 }
 
 // IsNotFound reports whether err refuses something that doesn't exist.

@@ -11,12 +11,9 @@ import (
 
 // RenderError sends the page of a refusal. Its status and headers are already set.
 func (s *Site) RenderError(c *fiber.Ctx, p *problem.Error, requestID string) error {
-	detail := p.Detail
-	if p.Code == problem.CodeInternal.Name { // the public detail is written for programs
-		detail = "Something failed on our side. Try again in a moment, and quote the request below if it stays."
-	}
+	detail := p.ForPeople()
 	if p.Status == fiber.StatusTooManyRequests || p.Status == fiber.StatusServiceUnavailable {
-		return send(c, fiber.MIMETextHTMLCharsetUTF8, pages.Busy(pages.BusyProps{Title: p.Title, Detail: p.Detail, RequestID: requestID}))
+		return send(c, fiber.MIMETextHTMLCharsetUTF8, pages.Busy(pages.BusyProps{Title: p.Title, Detail: detail, RequestID: requestID}))
 	}
 	frame := s.frame(p.Title, detail, strings.Clone(c.Path()), "")
 	frame.NoIndex = true
