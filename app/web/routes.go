@@ -23,6 +23,9 @@ const (
 	documentFresh = time.Minute
 )
 
+// moved are addresses that readers guess, and the pages that answer them.
+var moved = map[string]string{"/agents": "/leaderboard", "/events": "/markets", "/guide": "/docs"}
+
 // Register adds the routes of the site.
 func (s *Site) Register(srv *httpserver.Server) {
 	// A page ignores parameters that aren't named here, so they aren't part of its cache key.
@@ -65,6 +68,9 @@ func (s *Site) Register(srv *httpserver.Server) {
 	picture("/agents/:handle/card.png", alone(s.agentCard))
 	picture(boardCard, alone(s.leaderboardCard))
 	memory := srv.Limits.Snapshot()
+	for from, to := range moved {
+		srv.App.Get(from, memory, func(c *fiber.Ctx) error { return c.Redirect(to, fiber.StatusMovedPermanently) })
+	}
 	srv.App.Get("/robots.txt", memory, s.robots)
 	srv.App.Get("/favicon.ico", memory, icon("favicon.ico"))
 	srv.App.Get("/apple-touch-icon.png", memory, icon("apple-touch-icon.png"))
