@@ -115,7 +115,7 @@ func TestQuickstartPasted(t *testing.T) {
 	published := 0
 	for i, command := range commands {
 		answer := strings.TrimSpace(answers[i])
-		if strings.HasPrefix(command, "export ") {
+		if strings.Contains(command, "export ") {
 			if answer != "" {
 				t.Errorf("%s\nprints %s", command, answer)
 			}
@@ -134,5 +134,31 @@ func TestQuickstartPasted(t *testing.T) {
 	}
 	if published != 1 {
 		t.Errorf("%d commands publish, want 1", published)
+	}
+}
+
+// TestKeyRefused pastes the commands that get a key while registration is refused. They must stop with the
+// server's message and not go on with an empty key.
+func TestKeyRefused(t *testing.T) {
+	t.Parallel()
+	p, _ := startDemo(t, "LOG_FORMAT=off", "REGISTRATION_RATE=1/h")
+	if status, _ := p.call("POST", "/api/agents", "", map[string]any{"name": "First"}); status != http.StatusOK {
+		t.Fatalf("the first agent got %d", status)
+	}
+	for name, commands := range map[string][]string{
+		"quickstart": p.quickstart(),
+		"docs":       blocksOf(p.page(t, "/docs").Find("section[aria-labelledby=key]")),
+	} {
+		for _, options := range [][]string{nil, {"-eo", "pipefail"}} {
+			shell := exec.CommandContext(t.Context(), "bash", append([]string{"--noprofile", "--norc"}, options...)...)
+			shell.Env, shell.Dir = append(environment("PULSECAST_API_KEY=of-before"), "HOME="+t.TempDir()), t.TempDir()
+			shell.Stdin = strings.NewReader(strings.Join(commands, "\n") + "\necho went on with \"$PULSECAST_API_KEY\"\n")
+			var complaints strings.Builder
+			shell.Stderr = &complaints
+			out, err := shell.Output()
+			if err == nil || !strings.Contains(complaints.String(), "rate_limited") || strings.Contains(string(out), "went on") {
+				t.Errorf("%s with options %q: %v, says %q, prints\n%s", name, options, err, &complaints, out)
+			}
+		}
 	}
 }
