@@ -202,8 +202,9 @@ func TestStaleBanner(t *testing.T) {
 		t.Error("fresh signals are called stale")
 	}
 	h.now = start.Add(34 * time.Minute)
-	if got := h.get("/markets").text(".banner-stale"); !strings.Contains(got, "Market prices may be out of date. The data was read 34 minutes ago") {
-		t.Errorf("%q", got)
+	stale := h.get("/markets").doc.Find(".banner-stale") // one banner for both feeds
+	if got := stale.Text(); stale.Length() != 1 || !strings.Contains(got, "Market prices and news may be out of date.") || !strings.Contains(got, "34 minutes ago") {
+		t.Errorf("%d banners: %q", stale.Length(), got)
 	}
 }
 

@@ -143,13 +143,25 @@ func (s *Site) frame(title, description, path, section string) layouts.Props {
 		Title: title, Description: description, Base: s.Config.BaseURL, Path: path, Section: section,
 		Version: s.Version, Sample: s.Sample(),
 	}
-	if s.Markets.Stale() {
-		p.Stale = append(p.Stale, layouts.Stale{Feed: "Market prices", Since: s.when(s.Markets.Current().AsOf)})
-	}
-	if s.News.Stale() {
-		p.Stale = append(p.Stale, layouts.Stale{Feed: "News", Since: s.when(s.News.Current().AsOf)})
-	}
+	p.Stale = s.stale()
 	return p
+}
+
+// stale returns what the banner says about feeds that are out of date, or nil. If both are, it tells the older reading.
+func (s *Site) stale() *layouts.Stale {
+	markets, news := s.Markets.Stale(), s.News.Stale()
+	readMarkets, readNews := s.Markets.Current().AsOf, s.News.Current().AsOf
+	switch {
+	case markets && news && readNews.Before(readMarkets):
+		return &layouts.Stale{Feeds: "Market prices and news", Since: s.when(readNews)}
+	case markets && news:
+		return &layouts.Stale{Feeds: "Market prices and news", Since: s.when(readMarkets)}
+	case markets:
+		return &layouts.Stale{Feeds: "Market prices", Since: s.when(readMarkets)}
+	case news:
+		return &layouts.Stale{Feeds: "News", Since: s.when(readNews)}
+	}
+	return nil
 }
 
 // pageLife is the Cache-Control of pages, in seconds. A page is the same for every reader, and

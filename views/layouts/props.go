@@ -17,7 +17,7 @@ type Props struct {
 	Path        string // canonical path with its query
 	Section     string // path of the page's section in the navigation
 	Sample      bool   // the page shows sample data
-	Stale       []Stale
+	Stale       *Stale // nil if all signals are up to date
 	Feed        string // path of the page's Atom feed
 	Image       string // path of the preview picture for shared links
 	NoIndex     bool
@@ -26,9 +26,9 @@ type Props struct {
 	Version     string
 }
 
-// Stale is a feed of signals whose last reading is too old.
+// Stale names the feeds of signals whose last reading is too old.
 type Stale struct {
-	Feed  string // "Market prices", "News"
+	Feeds string // "Market prices", "News" or "Market prices and news"
 	Since components.When
 }
 

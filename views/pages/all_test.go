@@ -13,7 +13,7 @@ import (
 // all returns every page with realistic props, by address.
 func all() map[string]templ.Component {
 	stale := frame("Markets", "/markets", "/markets")
-	stale.Stale = []layouts.Stale{{Feed: "Market prices", Since: ago(34 * 60e9)}}
+	stale.Stale = &layouts.Stale{Feeds: "Market prices", Since: ago(34 * 60e9)}
 	return map[string]templ.Component{
 		"/":                pages.Home(home()),
 		"/leaderboard":     pages.Leaderboard(leaderboard()),
