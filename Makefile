@@ -41,13 +41,16 @@ recorded: ## Start the service on recorded answers of its sources and a fresh da
 	@go build -o bin/recorded ./cmd/recorded
 	@exec bin/recorded $(ARGS)
 
-# The last lines come from the test runner: skipped tests, failures, DONE. `make lint` runs vet.
+# The last lines come from the test runner: skipped tests, failures, DONE. `make lint` runs vet. Up to five failed
+# tests run once more, because a busy machine can make a browser or a database too slow for a test. The runner names
+# them, and a test that fails twice fails the run.
 .PHONY: test
 test: fresh ## Check that generated Go is fresh, then run all tests with private Postgres and Redis, Chromium and nginx (without npm)
 	@events=$$(mktemp); trap 'rm -f "$$events"' EXIT; \
 	export NEED_CHROMIUM=1 NEED_NGINX=1 NEED_PGBOUNCER=1; status=0; \
 	.ci/services $(TOOL) gotestsum --format "$${GOTESTSUM_FORMAT:-pkgname}" --jsonfile "$$events" \
-		-- -vet=off -ldflags=-s -p 3 -timeout 20m $(ARGS) $(PKG) || status=$$?; \
+		--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --packages="$(PKG)" \
+		-- -vet=off -ldflags=-s -p 3 -timeout 20m $(ARGS) || status=$$?; \
 	export TEST_POSTGRES_URL=set TEST_REDIS_URL=set; \
 	go run ./.ci/skips "$$events" || { test $$status != 0 || status=1; }; \
 	exit $$status
