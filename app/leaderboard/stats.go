@@ -91,31 +91,23 @@ func (s *Store) StatsFor(ctx context.Context, db bun.IDB, agentID uuid.UUID, vie
 
 // readRow reads the agent's row on the main board.
 func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	var rows []Row
-	p := database.NewPlanned(db)
-	err := p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("span = ?", All).Where("category = ?", AllCategories).
-		Where("agent_id = ?", p.Value(agentID)), &rows)
-	if err != nil {
-		return err
-	}
-	return s.setRows(ctx, db, agentID, st, rows)
+	return s.readOn(ctx, db, agentID, st, "r.category = ?", AllCategories)
 }
 
 // readRows reads the agent's rows on the main board and on each category's board by the primary key.
 func (s *Store) readRows(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
+	return s.readOn(ctx, db, agentID, st, "r.category IN (SELECT category FROM boards WHERE span = ?)", All)
+}
+
+// readOn reads the agent's rows on the boards that meet a condition, the row of the main board first.
+func (s *Store) readOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats, condition string, value any) (err error) {
 	rows := []Row{}
 	p := database.NewPlanned(db)
-	err := p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).
-		Where("r.category IN (SELECT category FROM boards WHERE span = ?)", All).
-		OrderExpr("r.category"), &rows)
+	err = p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).
+		Where(condition, value).OrderExpr("r.category"), &rows)
 	if err != nil {
 		return err
 	}
-	return s.setRows(ctx, db, agentID, st, rows)
-}
-
-// setRows sets what comes from the agent's rows on boards, the one of the main board first.
-func (s *Store) setRows(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats, rows []Row) (err error) {
 	if st.Prior, err = s.Prior(ctx, db); err != nil {
 		return err
 	}
