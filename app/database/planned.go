@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/schema"
@@ -48,15 +50,36 @@ func (p *Planned) Value(v any) any {
 			return v
 		}
 		v = value
-	} else if array, ok := v.(*pgdialect.ArrayValue); ok {
-		v = array.Value() // the driver knows slices, but not Bun's arrays
+	} else {
+		v = postgresValue(v)
 	}
 	p.args = append(p.args, v)
 	return bun.Safe(fmt.Sprintf("$%d", len(p.args)-p.first))
 }
 
+// postgresValue returns v in a type that the driver encodes by itself. It would turn each UUID into a text and
+// back.
+func postgresValue(v any) any {
+	switch v := v.(type) {
+	case *pgdialect.ArrayValue: // Bun's own type
+		return postgresValue(v.Value())
+	case uuid.UUID:
+		return [16]byte(v)
+	case []uuid.UUID:
+		ids := make(pgtype.FlatArray[pgtype.UUID], len(v))
+		for i := range v {
+			ids[i] = pgtype.UUID{Bytes: v[i], Valid: true}
+		}
+		return ids
+	}
+	return v
+}
+
 // In limits q to rows in which column is one of values, a slice of texts or of UUIDs. Lists of any length share
 // one plan.
+//
+// On Postgres the list is a subquery, so that Postgres doesn't plan the query anew for it. It would expect a
+// plan for a short list to be better than one for any list, and planning takes longer than the query.
 func (p *Planned) In(q *bun.SelectQuery, column string, values any) *bun.SelectQuery {
 	if p.conn == nil {
 		return q.Where("? IN (?)", bun.Ident(column), bun.List(values))
@@ -65,7 +88,11 @@ func (p *Planned) In(q *bun.SelectQuery, column string, values any) *bun.SelectQ
 		list, _ := json.Marshal(values) // texts and UUIDs always marshal
 		return q.Where("? IN (SELECT value FROM json_each(?))", bun.Ident(column), p.Value(string(list)))
 	}
-	return q.Where("? = ANY(?)", bun.Ident(column), p.Value(values))
+	list := "text[]"
+	if _, ok := values.([]uuid.UUID); ok {
+		list = "uuid[]"
+	}
+	return q.Where("? = ANY((SELECT ?::?)::?)", bun.Ident(column), p.Value(values), bun.Safe(list), bun.Safe(list))
 }
 
 // Scan runs q, which was built with values of p, and reads its rows into dest.

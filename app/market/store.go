@@ -164,7 +164,7 @@ func (Store) ByID(ctx context.Context, db bun.IDB, id string) (m *Market, found 
 func (Store) ByIDs(ctx context.Context, db bun.IDB, want []string) ([]Market, error) {
 	var out []Market
 	for part := range slices.Chunk(want, chunk) {
-		var found []Market
+		found := make([]Market, 0, len(part))
 		planned := database.NewPlanned(db)
 		if err := planned.Scan(ctx, planned.In(Select(db), "m.id", part), &found); err != nil {
 			return nil, fmt.Errorf("read markets: %w", err)

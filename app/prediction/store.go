@@ -135,7 +135,7 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 	if len(ids) == 0 {
 		return found, nil
 	}
-	var list []Prediction
+	list := make([]Prediction, 0, len(ids))
 	// The second condition follows from the first, but Postgres doesn't know that. Without it, Postgres would
 	// read all of a partitioned table of results.
 	planned := database.NewPlanned(db)
