@@ -21,14 +21,26 @@ func charges(c *fiber.Ctx, own, shared *class, n int) []charge {
 	if !own.rate.Off() {
 		list = append(list, charge{own, counted(c), n})
 	}
-	p := PrincipalOf(c)
-	if shared.rate.Off() || p == nil {
+	if shared.rate.Off() {
 		return list
 	}
-	list = append(list, charge{shared, addrKey(ClientAddr(c)), n})
+	for _, key := range sharers(c) {
+		list = append(list, charge{shared, key, n})
+	}
+	return list
+}
+
+// sharers returns the callers that share their allowance with other keys: the address of a request with a key, and
+// the owner of the key if that is known. Without a key there are none.
+func sharers(c *fiber.Ctx) []bucketKey {
+	p := PrincipalOf(c)
+	if p == nil {
+		return nil
+	}
+	list := append(make([]bucketKey, 0, 2), addrKey(ClientAddr(c)))
 	if owned, ok := p.(Owned); ok && owned.OwnerID() != "" {
 		sum := sha256.Sum256([]byte(owned.OwnerID()))
-		list = append(list, charge{shared, bucketKey{'o', [16]byte(sum[:16])}, n})
+		list = append(list, bucketKey{'o', [16]byte(sum[:16])})
 	}
 	return list
 }

@@ -52,8 +52,8 @@ const (
 	// quickQueue and expensiveQueue are the largest numbers of waiting requests per place.
 	quickQueue, expensiveQueue = 64, 16
 	// quickShare and expensiveShare are the largest numbers of requests of one caller that are being answered or
-	// wait.
-	quickShare, expensiveShare = 16, 4
+	// wait. The keys of one address or owner together may have keysShare times as many.
+	quickShare, expensiveShare, keysShare = 16, 4, 2
 )
 
 // newReadLane makes the lane for answers that aren't in memory. If reads aren't limited, one caller may use
@@ -80,11 +80,15 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 		return nil, memo.Private(err)
 	}
 	r := of(c.Context())
-	leave, err = s.reads.enter(c.UserContext(), ticket{by: counted(c), class: cost.queue()}, r.start.Add(r.checking))
+	leave, err = s.reads.enter(c.UserContext(), ticketOf(c, cost), r.start.Add(r.checking))
 	if r.shed = err != nil; r.shed {
 		s.Limits.lower(c)
 	}
 	return leave, memo.Private(err)
+}
+
+func ticketOf(c *fiber.Ctx, cost Cost) ticket {
+	return ticket{by: counted(c), sharers: sharers(c), class: cost.queue()}
 }
 
 // Made returns middleware that calls Admit for every request. It is for answers that are never kept in
@@ -107,7 +111,8 @@ func (s *Server) AdmitParts(c *fiber.Ctx, part Cost, n int) (admit func(ctx cont
 	if err := s.Limits.raise(c, of(c.Context()).units+n*int(part)); err != nil {
 		return nil, err
 	}
-	t := ticket{by: counted(c), class: part.queue(), part: true}
+	t := ticketOf(c, part)
+	t.part = true
 	return func(ctx context.Context) (leave func(), err error) { return s.reads.enter(ctx, t, time.Time{}) }, nil
 }
 

@@ -23,6 +23,7 @@ type lane struct {
 	mu     sync.Mutex
 	busy   int
 	held   [queueClasses]map[bucketKey]int
+	shared [queueClasses]map[bucketKey]int // as held, for the keys of one address or owner together
 	// waiting holds the queues. A channel is closed when its request gets a place.
 	waiting [callerKinds][queueClasses][]chan struct{}
 	served  callerKind // the kind that got the last place out of a queue
@@ -48,15 +49,16 @@ const (
 
 // ticket is a request for a place in a lane.
 type ticket struct {
-	by    bucketKey
-	class queueClass
-	part  bool // a part of an answer that has begun, so it is never refused
+	by      bucketKey
+	sharers []bucketKey // the address and the owner of a request with a key
+	class   queueClass
+	part    bool // a part of an answer that has begun, so it is never refused
 }
 
 func newLane(places int, queue, share [queueClasses]int) *lane {
 	l := &lane{places: places, queue: queue, share: share}
 	for i := range l.held {
-		l.held[i] = map[bucketKey]int{}
+		l.held[i], l.shared[i] = map[bucketKey]int{}, map[bucketKey]int{}
 	}
 	return l
 }
@@ -93,13 +95,12 @@ func (l *lane) enter(ctx context.Context, t ticket, came time.Time) (leave func(
 func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	held := l.held[t.class]
-	if !t.part && held[t.by] >= l.share[t.class] {
+	if !t.part && l.sharedOut(t) {
 		return nil, laneShare()
 	}
 	if l.busy < l.places {
 		l.busy++
-		held[t.by]++
+		l.hold(t, 1)
 		return nil, nil
 	}
 	queue := l.queueOf(t)
@@ -108,8 +109,31 @@ func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 	}
 	turn = make(chan struct{})
 	*queue = append(*queue, turn)
-	held[t.by]++
+	l.hold(t, 1)
 	return turn, nil
+}
+
+// sharedOut reports whether a caller of the request has used up its share.
+func (l *lane) sharedOut(t ticket) bool {
+	share := l.share[t.class]
+	return l.held[t.class][t.by] >= share || slices.ContainsFunc(t.sharers, func(key bucketKey) bool {
+		return l.shared[t.class][key] >= keysShare*share
+	})
+}
+
+// hold adds n requests to those that the callers of t hold.
+func (l *lane) hold(t ticket, n int) {
+	add(l.held[t.class], t.by, n)
+	for _, key := range t.sharers {
+		add(l.shared[t.class], key, n)
+	}
+}
+
+// add keeps no key with a count of 0, so that the map doesn't grow with every caller that ever came.
+func add(held map[bucketKey]int, key bucketKey, n int) {
+	if held[key] += n; held[key] == 0 {
+		delete(held, key)
+	}
 }
 
 // queueOf returns the queue to wait in.
@@ -130,7 +154,7 @@ func (l *lane) giveUp(t ticket, turn chan struct{}) bool {
 		return false
 	}
 	*queue = slices.Delete(*queue, i, i+1)
-	l.release(t)
+	l.hold(t, -1)
 	return true
 }
 
@@ -138,7 +162,7 @@ func (l *lane) giveUp(t ticket, turn chan struct{}) bool {
 func (l *lane) end(t ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.release(t)
+	l.hold(t, -1)
 	for range callerKinds {
 		l.served = (l.served + 1) % callerKinds
 		for class := range queueClasses {
@@ -152,18 +176,11 @@ func (l *lane) end(t ticket) {
 	l.busy--
 }
 
-func (l *lane) release(t ticket) {
-	held := l.held[t.class]
-	if held[t.by]--; held[t.by] == 0 {
-		delete(held, t.by)
-	}
-}
-
 func laneFull() error {
 	return problem.Unavailable("Too many slow answers are being made. Try again, or send cheaper reads: "+cheaper+".", time.Second)
 }
 
 func laneShare() error {
-	return problem.Unavailable("Earlier reads of this key, or of this address if no key was sent, are still being answered. "+
+	return problem.Unavailable("Earlier reads from this address, or with keys of this owner, are still being answered. "+
 		"Wait for their answers before you send more.", time.Second)
 }
