@@ -32,7 +32,7 @@ type bareRow struct {
 }
 
 // bareOptions are those of our own connections, except that foreign keys are not checked.
-const bareOptions = "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(0)&_txlock=immediate"
+const bareOptions = "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(8000)&_pragma=foreign_keys(0)&_txlock=immediate"
 
 // openBarePublish copies the database at path and reads the rows of its newest prediction.
 func (b *bench) openBarePublish(ctx context.Context, path string) (l *barePublish, err error) {
