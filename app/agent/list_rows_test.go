@@ -86,20 +86,11 @@ func TestDirectoryRows(t *testing.T) {
 					many(t, db, small+1, large)
 				}
 				// Every second agent has counts.
-				for _, query := range []string{
+				change(t, db,
 					`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month)
 						SELECT id, CAST(substr(handle, 7) AS BIGINT) % 5, 0, 0, 0, 0 FROM agents WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) % 2 = 0 ON CONFLICT DO NOTHING`,
 					"UPDATE agents SET last_seen_at = created_at WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) % 2 = 0",
-				} {
-					if _, err := db.ExecContext(t.Context(), query); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if kind == database.Postgres {
-					if _, err := db.ExecContext(t.Context(), "VACUUM ANALYZE"); err != nil {
-						t.Fatal(err)
-					}
-				}
+				)
 				for _, o := range agent.Orders() {
 					for _, f := range []agent.DirectoryFilter{{Q: "nowhere"}, {Q: "agent"}, {Q: "nowhere", Status: agent.Disabled}} {
 						f.Order, f.Limit = o, 24
@@ -143,6 +134,19 @@ func TestDirectoryRows(t *testing.T) {
 	}
 }
 
+// change runs statements. It then gathers statistics, because Postgres plans by them.
+func change(t *testing.T, db *database.DB, statements ...string) {
+	t.Helper()
+	if db.Kind == database.Postgres {
+		statements = append(statements, "VACUUM ANALYZE")
+	}
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestDirectoryEnd checks that a page looks at a bounded number of agents where few match: at the end of an
 // order, where the agents without a value follow, and where most agents are disabled. The next pages find
 // the others.
@@ -154,20 +158,11 @@ func TestDirectoryEnd(t *testing.T) {
 			db := dbtest.OpenPlain(t, kind)
 			const all = 20_000
 			many(t, db, 1, all)
-			for _, query := range []string{ // The oldest agent has no value, and is the only active one.
+			change(t, db, // The oldest agent has no value, and is the only active one.
 				`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month)
 					SELECT id, 1, 0, 0, 0, 0 FROM agents WHERE kind = 'agent' AND handle <> 'agent-0000001'`,
 				"UPDATE agents SET last_seen_at = created_at, status = 'disabled' WHERE kind = 'agent' AND handle <> 'agent-0000001'",
-			} {
-				if _, err := db.ExecContext(t.Context(), query); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if kind == database.Postgres {
-				if _, err := db.ExecContext(t.Context(), "VACUUM ANALYZE"); err != nil {
-					t.Fatal(err)
-				}
-			}
+			)
 			for _, o := range agent.Orders() {
 				for _, f := range []agent.DirectoryFilter{{}, {Status: agent.Active}, {Status: agent.Disabled}} {
 					name := o.Sort + " " + string(f.Status)
