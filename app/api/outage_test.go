@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,7 +102,7 @@ func matrix(key, id string) []asked {
 
 // readPaths returns the lists and pages that are read before an outage.
 func readPaths(id string) []string {
-	return append(cachedPaths(id), "/", "/leaderboard", "/markets", "/markets/rain", "/events/weather", "/agents/ada",
+	return append(slices.Collect(maps.Values(storedReads(id))), "/", "/leaderboard", "/markets", "/markets/rain", "/events/weather", "/agents/ada",
 		"/predictions", "/predictions/"+id, "/assignments", "/predictions.atom", "/sitemap.xml")
 }
 
@@ -148,6 +150,7 @@ func TestOutages(t *testing.T) {
 	t.Parallel()
 	b, server := startOutageBench(t, "max_connections=30", "superuser_reserved_connections=0")
 	key := b.register(t, "Ada")
+	b.register(t, "Bea")
 	id := b.publish(t, key, "rain", nil)
 	var full []*sql.Conn
 	for _, outage := range []struct {
@@ -269,6 +272,7 @@ func TestRetryAfterALostCommit(t *testing.T) {
 	t.Parallel()
 	b, server := startOutageBench(t)
 	key := b.register(t, "Ada")
+	b.register(t, "Bea")
 	killer, err := sql.Open("pgx", server.URL("postgres"))
 	if err != nil {
 		t.Fatal(err)
@@ -328,6 +332,7 @@ func TestReadOnlyPostgres(t *testing.T) {
 	t.Parallel()
 	b := startBench(t, backends[1])
 	key := b.register(t, "Ada")
+	b.register(t, "Bea")
 	b.publish(t, key, "rain", nil)
 	admin := b.DB.DB
 	set := func(value string) {
