@@ -3,6 +3,7 @@ package generation
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -35,32 +36,48 @@ var names = [topics]string{
 // String returns the name of the topic in the database.
 func (t Topic) String() string { return names[t] }
 
-// move increments a slot of the topic that no transaction holds, or adds a slot if there is none.
-const move = `, free AS (SELECT topic, slot FROM generations WHERE topic = (SELECT topic FROM v) LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
-moved AS (UPDATE generations AS g SET value = g.value + 1 FROM free WHERE g.topic = free.topic AND g.slot = free.slot RETURNING g.slot)
-INSERT INTO generations (topic, slot, value) SELECT topic, gen_random_uuid()::text, 1 FROM v WHERE NOT EXISTS (SELECT 1 FROM moved)`
-
-type movedRow struct {
+// movedTopic is a topic to move on Postgres.
+type movedTopic struct {
 	Topic string `bun:",type:text"`
 }
 
-// moveAlone is the statement for SQLite, which has one writer.
-const moveAlone = `INSERT INTO generations (topic, slot, value) VALUES (?, '', 1)
-ON CONFLICT (topic, slot) DO UPDATE SET value = generations.value + 1`
+// firstSlot is the only slot of a topic on SQLite, which has one writer.
+type firstSlot struct {
+	Topic string `bun:",type:text"`
+	Slot  string `bun:",type:text"`
+	Value int64  `bun:",type:bigint"`
+}
 
-// Moved moves topics. Call it in the transaction that changes what the service shows under them. It
-// never waits for another transaction.
+// move increments a slot of each topic that no other transaction holds, or adds a slot if there is none.
+const move = `INSERT INTO generations AS g (topic, slot, value)
+SELECT v.topic, COALESCE((SELECT slot FROM generations WHERE topic = v.topic LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED), gen_random_uuid()::text), 1 FROM v
+ON CONFLICT (topic, slot) DO UPDATE SET value = g.value + 1`
+
+// Move returns the write that moves topics. It belongs into the transaction that changes what the service shows
+// under them. It never waits for another transaction.
+func Move(tx bun.Tx, list ...Topic) database.Write {
+	list = slices.Compact(slices.Sorted(slices.Values(list)))
+	if database.IsPostgres(tx) {
+		rows := make([]movedTopic, len(list))
+		for i, topic := range list {
+			rows[i].Topic = topic.String()
+		}
+		return database.NewWrite(move, rows)
+	}
+	rows := make([]firstSlot, len(list))
+	for i, topic := range list {
+		rows[i] = firstSlot{Topic: topic.String(), Value: 1}
+	}
+	return database.NewInsert("generations AS g", rows, "ON CONFLICT (topic, slot) DO UPDATE SET value = g.value + 1")
+}
+
+// Moved moves topics, as the only write of a statement; see Move.
 func Moved(ctx context.Context, tx bun.Tx, list ...Topic) error {
-	for _, topic := range list {
-		var err error
-		if name := topic.String(); database.IsPostgres(tx) {
-			_, err = database.ExecPlannedRows(ctx, tx, move, []movedRow{{name}})
-		} else {
-			_, err = tx.ExecContext(ctx, moveAlone, name)
-		}
-		if err != nil {
-			return fmt.Errorf("move the generation of %s: %w", topic, err)
-		}
+	if len(list) == 0 {
+		return nil
+	}
+	if err := database.ExecWrites(ctx, tx, Move(tx, list...)); err != nil {
+		return fmt.Errorf("move the generations of %v: %w", list, err)
 	}
 	return nil
 }

@@ -213,9 +213,6 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	if err := items.Cite(ctx, tx, cited); err != nil {
 		return err
 	}
-	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
-		return err
-	}
 	var tallies []*Tally
 	for id := range b.published {
 		tallies = append(tallies, b.tallies[id])
@@ -224,7 +221,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	if len(b.newAnswers) > 0 {
 		writes = append(writes, answersWrite(b.newAnswers))
 	}
-	writes = append(writes, update.NewWrite(created(b.predictions)))
+	writes = append(writes, update.NewWrite(created(b.predictions)), generation.Move(tx, generation.Predictions))
 	writes = append(writes, addToMarkets(b.predictions)...) // last, because other batches wait for these rows
 	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("store predictions: %w", err)

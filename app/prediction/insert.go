@@ -2,10 +2,7 @@ package prediction
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -111,42 +108,4 @@ func addToMarkets(list []*Prediction) []database.Write {
 		return nil
 	}
 	return []database.Write{countsWrite(published)}
-}
-
-// agentEvent is the pair of an agent and an event.
-type agentEvent struct {
-	AgentID  uuid.UUID `bun:",type:uuid"`
-	EventKey string    `bun:",type:text"`
-}
-
-func eventOf(p *Prediction) agentEvent { return agentEvent{p.AgentID, p.EventKey} }
-
-// maxEarlier is the most predictions of an agent on an event that are counted. More make no difference to the
-// weight of the next one that an agent could notice.
-const maxEarlier = 32
-
-// countEarlier counts agents' predictions on events, up to maxEarlier each.
-func countEarlier(ctx context.Context, db bun.IDB, events map[agentEvent]bool) (map[agentEvent]int, error) {
-	counts := make(map[agentEvent]int, len(events))
-	if len(events) == 0 {
-		return counts, nil
-	}
-	list := make([]agentEvent, 0, len(events))
-	for e := range events {
-		list = append(list, e)
-	}
-	var rows []struct {
-		AgentID  uuid.UUID `bun:",type:uuid"`
-		EventKey string
-		Earlier  int
-	}
-	err := database.ScanRows(ctx, db, `SELECT v.agent_id, v.event_key, (SELECT COUNT(*) FROM (SELECT 1 FROM predictions AS p
-		WHERE p.agent_id = v.agent_id AND p.event_key = v.event_key LIMIT `+strconv.Itoa(maxEarlier)+`) AS few) AS earlier FROM v`, list, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("count earlier predictions: %w", err)
-	}
-	for _, r := range rows {
-		counts[agentEvent{r.AgentID, r.EventKey}] = r.Earlier
-	}
-	return counts, nil
 }

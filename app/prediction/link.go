@@ -68,11 +68,7 @@ func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*fact
 	if err := p.findSignals(ctx, db, list, pages, known); err != nil {
 		return nil, err
 	}
-	if known.untilClose, err = withheldUntilClose(ctx, db, known.revealedEarlier(list)); err != nil {
-		return nil, err
-	}
-	known.earlier, err = countEarlier(ctx, db, known.events(list))
-	return known, err
+	return known, known.findEarlier(ctx, db, list)
 }
 
 // ownPages finds evidence that links to this service's market pages. It maps the addresses to the ids of the
@@ -121,17 +117,6 @@ func (p *Publisher) findSignals(
 		}
 	}
 	return nil
-}
-
-// events lists the pairs of agent and event of the drafts that will be linked.
-func (known *facts) events(list []*item) map[agentEvent]bool {
-	events := map[agentEvent]bool{}
-	for _, it := range list {
-		if to, _, err := known.link(it); err == nil && to.market != nil {
-			events[agentEvent{it.agentID, to.market.EventKey()}] = true
-		}
-	}
-	return events
 }
 
 // link resolves marketId and outcome, or finds an open market by the draft's title. It refuses a draft that

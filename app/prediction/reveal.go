@@ -82,12 +82,6 @@ func (p *Prediction) canonical() ([]byte, error) {
 	return said, nil
 }
 
-// agentMarket is the pair of an agent and a market.
-type agentMarket struct {
-	AgentID  uuid.UUID `bun:",type:uuid"`
-	MarketID string    `bun:",type:text"`
-}
-
 // checkReveal refuses a reveal that the market doesn't allow. It also refuses a reveal that would disclose
 // another prediction of the agent: the baseline is bounded by the agent's previous confidence on the same
 // market.
@@ -111,35 +105,6 @@ func (known *facts) note(made *Prediction) {
 	if made.Unrevealed && made.Reveal == RevealClose {
 		known.untilClose[agentMarket{made.AgentID, made.MarketID}] = true
 	}
-}
-
-// revealedEarlier lists the agents and markets of drafts that are revealed before their market closes.
-func (known *facts) revealedEarlier(list []*item) []agentMarket {
-	var pairs []agentMarket
-	for _, it := range list {
-		if to, _, err := known.link(it); err == nil && to.market != nil && it.draft.Reveal != RevealClose {
-			pairs = append(pairs, agentMarket{it.agentID, to.market.ID})
-		}
-	}
-	return pairs
-}
-
-// withheldUntilClose returns those pairs that have a prediction withheld until the market closes.
-func withheldUntilClose(ctx context.Context, db bun.IDB, pairs []agentMarket) (map[agentMarket]bool, error) {
-	found := map[agentMarket]bool{}
-	if len(pairs) == 0 {
-		return found, nil
-	}
-	var rows []agentMarket
-	err := database.ScanRows(ctx, db, `SELECT v.agent_id, v.market_id FROM v WHERE EXISTS (SELECT 1 FROM predictions AS p
-		WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id AND p.unrevealed AND p.reveal = 'close')`, pairs, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("read what is withheld: %w", err)
-	}
-	for _, r := range rows {
-		found[r] = true
-	}
-	return found, nil
 }
 
 // OwnState is what decides whether an agent sees more than others.
