@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// counter counts the statements that requests cause. The node itself reads the generations, four times a second.
+// counter counts the statements of requests, and keeps the last one.
 type counter struct {
 	n    atomic.Int64
 	last atomic.Pointer[string]
@@ -35,9 +36,25 @@ type counter struct {
 func (c *counter) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
 func (c *counter) AfterQuery(_ context.Context, e *bun.QueryEvent) {
-	if !strings.Contains(e.Query, "generations") {
+	if ofRequest() {
 		c.n.Add(1)
 		c.last.Store(&e.Query)
+	}
+}
+
+// ofRequest reports whether a handler, or a load that package api started, is among its callers. The jobs of a node also
+// ask the database.
+func ofRequest() bool {
+	callers := make([]uintptr, 256)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	for {
+		f, more := frames.Next()
+		if strings.Contains(f.Function, "/app/api.") || strings.Contains(f.Function, "/gofiber/fiber/") {
+			return true
+		}
+		if !more {
+			return false
+		}
 	}
 }
 
