@@ -272,7 +272,6 @@ func TestRetryAfterALostCommit(t *testing.T) {
 	t.Parallel()
 	b, server := startOutageBench(t)
 	key := b.register(t, "Ada")
-	b.register(t, "Bea")
 	killer, err := sql.Open("pgx", server.URL("postgres"))
 	if err != nil {
 		t.Fatal(err)
@@ -332,7 +331,6 @@ func TestReadOnlyPostgres(t *testing.T) {
 	t.Parallel()
 	b := startBench(t, backends[1])
 	key := b.register(t, "Ada")
-	b.register(t, "Bea")
 	b.publish(t, key, "rain", nil)
 	admin := b.DB.DB
 	set := func(value string) {

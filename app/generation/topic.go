@@ -53,8 +53,8 @@ const move = `INSERT INTO generations AS g (topic, slot, value)
 SELECT v.topic, COALESCE((SELECT slot FROM generations WHERE topic = v.topic LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED), gen_random_uuid()::text), 1 FROM v
 ON CONFLICT (topic, slot) DO UPDATE SET value = g.value + 1`
 
-// Move returns the write that moves topics. It belongs into the transaction that changes what the service shows
-// under them. It never waits for another transaction.
+// Move returns the write that moves topics, at least one. Run it in the transaction that changes what the service
+// shows under them. It never waits for another transaction.
 func Move(tx bun.Tx, list ...Topic) database.Write {
 	list = slices.Compact(slices.Sorted(slices.Values(list)))
 	if database.IsPostgres(tx) {
@@ -71,7 +71,7 @@ func Move(tx bun.Tx, list ...Topic) database.Write {
 	return database.NewInsert("generations AS g", rows, "ON CONFLICT (topic, slot) DO UPDATE SET value = g.value + 1")
 }
 
-// Moved moves topics, as the only write of a statement; see Move.
+// Moved moves topics in a statement of its own; see Move.
 func Moved(ctx context.Context, tx bun.Tx, list ...Topic) error {
 	if len(list) == 0 {
 		return nil

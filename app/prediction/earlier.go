@@ -3,6 +3,8 @@ package prediction
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -39,16 +41,10 @@ const maxEarlier = 32
 // findEarlier reads what the agents of drafts published before on the same markets and events.
 func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) error {
 	known.earlier, known.untilClose = map[agentEvent]int{}, map[agentMarket]bool{}
-	seen := map[linkedTo]bool{}
-	var links []linkedTo
+	links := map[linkedTo]bool{}
 	for _, it := range list {
-		to, _, err := known.link(it)
-		if err != nil || to.market == nil {
-			continue
-		}
-		if l := (linkedTo{it.agentID, to.market.ID, to.market.EventKey()}); !seen[l] {
-			seen[l] = true
-			links = append(links, l)
+		if to, _, err := known.link(it); err == nil && to.market != nil {
+			links[linkedTo{it.agentID, to.market.ID, to.market.EventKey()}] = true
 		}
 	}
 	if len(links) == 0 {
@@ -66,7 +62,7 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 			WHERE p.agent_id = v.agent_id AND p.event_key = v.event_key LIMIT `+strconv.Itoa(maxEarlier)+`) AS few) AS earlier,
 		EXISTS (SELECT 1 FROM predictions AS p
 			WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id AND p.unrevealed AND p.reveal = 'close') AS until_close FROM v`,
-		links, &rows)
+		slices.Collect(maps.Keys(links)), &rows)
 	if err != nil {
 		return fmt.Errorf("read earlier predictions: %w", err)
 	}
