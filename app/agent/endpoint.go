@@ -110,17 +110,15 @@ func inOrder(a, b usageEndpoint) int {
 }
 
 func writeEndpoints(ctx context.Context, tx bun.Tx, rows []usageEndpoint) error {
-	for part := range slices.Chunk(rows, flushRows) {
-		_, err := tx.NewInsert().Model(&part).On("CONFLICT (agent_id, hour, method, route) DO UPDATE").
-			Set("ok = w.ok + EXCLUDED.ok").
-			Set("refused = w.refused + EXCLUDED.refused").
-			Set("limited = w.limited + EXCLUDED.limited").
-			Set("failed = w.failed + EXCLUDED.failed").Exec(ctx)
-		if err != nil {
-			return err
-		}
+	if len(rows) == 0 {
+		return nil
 	}
-	return nil
+	_, err := tx.NewInsert().Model(&rows).On("CONFLICT (agent_id, hour, method, route) DO UPDATE").
+		Set("ok = w.ok + EXCLUDED.ok").
+		Set("refused = w.refused + EXCLUDED.refused").
+		Set("limited = w.limited + EXCLUDED.limited").
+		Set("failed = w.failed + EXCLUDED.failed").Exec(ctx)
+	return err
 }
 
 // Endpoint counts an agent's requests to one endpoint.

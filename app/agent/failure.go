@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -101,15 +102,20 @@ func (r *recent) of(agentID uuid.UUID) []Failure {
 	return r.rings[agentID].list(agentID)
 }
 
-// take removes and returns all errors.
-func (r *recent) take() (list []Failure) {
+// agents returns the agents with errors.
+func (r *recent) agents() []uuid.UUID {
 	r.mu.Lock()
-	rings := r.rings
-	r.rings, r.n = nil, 0
-	r.mu.Unlock()
-	for id, k := range rings {
-		list = append(list, k.list(id)...)
-	}
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.rings))
+}
+
+// take removes and returns the errors of one agent, the oldest first.
+func (r *recent) take(agentID uuid.UUID) []Failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.rings[agentID].list(agentID)
+	delete(r.rings, agentID)
+	r.n -= len(list)
 	return list
 }
 
@@ -148,24 +154,22 @@ func (k *ring) list(agentID uuid.UUID) []Failure {
 
 // writeErrors stores errors and deletes the oldest of each agent beyond FailuresKept.
 func writeErrors(ctx context.Context, tx bun.Tx, list []Failure) error {
-	for part := range slices.Chunk(list, flushRows) {
-		if _, err := tx.NewInsert().Model(&part).Exec(ctx); err != nil {
-			return err
-		}
-		ids := make([]uuid.UUID, 0, len(part))
-		for i := range part {
-			if i == 0 || part[i].AgentID != part[i-1].AgentID {
-				ids = append(ids, part[i].AgentID)
-			}
-		}
-		_, err := tx.NewRaw(`DELETE FROM agent_errors WHERE (agent_id, id) IN (SELECT agent_id, id FROM (
-			SELECT agent_id, id, ROW_NUMBER() OVER (PARTITION BY agent_id ORDER BY id DESC) AS place FROM agent_errors WHERE agent_id IN (?)
-		) AS ranked WHERE place > ?)`, bun.List(ids), FailuresKept).Exec(ctx)
-		if err != nil {
-			return err
+	if len(list) == 0 {
+		return nil
+	}
+	if _, err := tx.NewInsert().Model(&list).Exec(ctx); err != nil {
+		return err
+	}
+	ids := make([]uuid.UUID, 0, len(list))
+	for i := range list {
+		if i == 0 || list[i].AgentID != list[i-1].AgentID {
+			ids = append(ids, list[i].AgentID)
 		}
 	}
-	return nil
+	_, err := tx.NewRaw(`DELETE FROM agent_errors WHERE (agent_id, id) IN (SELECT agent_id, id FROM (
+		SELECT agent_id, id, ROW_NUMBER() OVER (PARTITION BY agent_id ORDER BY id DESC) AS place FROM agent_errors WHERE agent_id IN (?)
+	) AS ranked WHERE place > ?)`, bun.List(ids), FailuresKept).Exec(ctx)
+	return err
 }
 
 // Failures returns the latest errors of an agent, at most FailuresKept, the newest first. Errors on

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -208,44 +209,91 @@ func (u *Usage) Waiting() (agents, errors int) {
 	return len(u.counts), u.errors.held()
 }
 
-// batch holds the rows that one flush writes.
-type batch struct {
-	hours     []usageHour
-	endpoints []usageEndpoint
-	errors    []Failure
-	keys      []string
-}
+// flushRows bounds the rows of one transaction, except that all rows of an agent are in the same one. Publishing
+// waits for one such transaction at most: on SQLite for the write lock, on Postgres for the rows of agents.
+const flushRows = 100
 
-// Flush writes the counts since the last flush. If that fails, they are kept for the next flush.
+// Flush writes the counts since the last flush. If that fails, what wasn't written is kept for the next flush.
 func (u *Usage) Flush(ctx context.Context) error {
-	u.flushing.Lock()
-	defer u.flushing.Unlock()
-	b := u.take()
-	if len(b.hours) == 0 && len(b.errors) == 0 && len(b.keys) == 0 {
-		return nil
+	agents, keys := u.waiting()
+	for len(agents) > 0 {
+		n, err := u.flushSome(ctx, agents)
+		if err != nil {
+			return fmt.Errorf("write usage: %w", err)
+		}
+		agents = agents[n:]
 	}
-	err := u.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return u.write(ctx, tx, b) })
-	if err != nil {
-		for _, row := range b.endpoints {
-			u.put(row.AgentID, endpoint{row.Method, row.Route}, row.Answers)
+	for some := range slices.Chunk(keys, flushRows) {
+		if err := u.flushKeys(ctx, some); err != nil {
+			return fmt.Errorf("write usage: %w", err)
 		}
-		for _, key := range b.keys {
-			u.KeyUsed(key)
-		}
-		u.errors.putBack(b.errors)
-		return fmt.Errorf("write usage: %w", err)
 	}
 	return nil
 }
 
-// take empties the counters, drops the idle ones and returns the rows to write. The rows are
-// sorted, so that two nodes can't deadlock.
-func (u *Usage) take() (b batch) {
+// waiting returns the agents that have counters or errors, and the used keys. They are sorted, so that two
+// nodes can't deadlock.
+func (u *Usage) waiting() (agents []uuid.UUID, keys []string) {
+	u.mu.RLock()
+	agents = slices.AppendSeq(u.errors.agents(), maps.Keys(u.counts))
+	keys = slices.Sorted(maps.Keys(u.keys))
+	u.mu.RUnlock()
+	slices.SortFunc(agents, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(agents), keys
+}
+
+// flushSome writes the counts and errors of the first n agents, in one transaction.
+func (u *Usage) flushSome(ctx context.Context, agents []uuid.UUID) (n int, err error) {
+	u.flushing.Lock()
+	defer u.flushing.Unlock()
+	b, n := u.take(agents)
+	if b.rows() == 0 {
+		return n, nil
+	}
+	err = u.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return b.write(ctx, tx, u.now()) })
+	if err != nil {
+		for _, row := range b.endpoints {
+			u.put(row.AgentID, endpoint{row.Method, row.Route}, row.Answers)
+		}
+		u.errors.putBack(b.errors)
+	}
+	return n, err
+}
+
+func (u *Usage) flushKeys(ctx context.Context, keys []string) error {
+	u.mu.Lock()
+	for _, key := range keys {
+		delete(u.keys, key)
+	}
+	u.mu.Unlock()
+	err := u.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return noteKeys(ctx, tx, keys, u.now()) })
+	if err != nil {
+		for _, key := range keys {
+			u.KeyUsed(key)
+		}
+	}
+	return err
+}
+
+// batch holds the rows that one transaction writes, in the order of agents.
+type batch struct {
+	hours     []usageHour
+	endpoints []usageEndpoint
+	errors    []Failure
+}
+
+func (b batch) rows() int { return len(b.hours) + len(b.endpoints) + len(b.errors) }
+
+// take empties the counters of the first n agents, drops the idle ones and returns the rows to write.
+func (u *Usage) take(agents []uuid.UUID) (b batch, n int) {
 	hour := u.now().UTC().Truncate(time.Hour)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for id, t := range u.counts {
-		var sum Answers
+	for n < len(agents) && b.rows() < flushRows {
+		id := agents[n]
+		n++
+		b.errors = append(b.errors, u.errors.take(id)...)
+		t, sum := u.counts[id], Answers{}
 		for at, c := range t {
 			n := c.take()
 			if n == (Answers{}) {
@@ -263,15 +311,8 @@ func (u *Usage) take() (b batch) {
 		}
 		b.hours = append(b.hours, usageHour{AgentID: id, Hour: hour, Counts: sum.counts()})
 	}
-	for key := range u.keys {
-		b.keys = append(b.keys, key)
-	}
-	clear(u.keys)
-	b.errors = u.errors.take()
-	slices.SortFunc(b.hours, func(a, b usageHour) int { return bytes.Compare(a.AgentID[:], b.AgentID[:]) })
 	slices.SortFunc(b.endpoints, inOrder)
-	slices.Sort(b.keys)
-	return b
+	return b, n
 }
 
 // withoutClosed returns the batch without the rows of accounts that were closed in the meantime. b
@@ -295,43 +336,37 @@ func (b batch) withoutClosed(ctx context.Context, tx bun.Tx) (batch, error) {
 	return b, nil
 }
 
-// flushRows is the most rows in one statement.
-const flushRows = 500
-
-func (u *Usage) write(ctx context.Context, tx bun.Tx, b batch) error {
-	at := u.now()
+func (b batch) write(ctx context.Context, tx bun.Tx, at time.Time) error {
 	b, err := b.withoutClosed(ctx, tx)
 	if err != nil {
 		return err
 	}
-	for part := range slices.Chunk(b.hours, flushRows) {
-		_, err := tx.NewInsert().Model(&part).On("CONFLICT (agent_id, hour) DO UPDATE").
-			Set("requests = u.requests + EXCLUDED.requests").
-			Set("errors = u.errors + EXCLUDED.errors").
-			Set("limited = u.limited + EXCLUDED.limited").Exec(ctx)
-		if err != nil {
-			return err
-		}
-		ids := make([]uuid.UUID, len(part))
-		for i, row := range part {
-			ids[i] = row.AgentID
-		}
-		if err := (Store{}).Touch(ctx, tx, ids, at); err != nil {
-			return err
-		}
+	if err := writeHours(ctx, tx, b.hours, at); err != nil {
+		return err
 	}
 	if err := writeEndpoints(ctx, tx, b.endpoints); err != nil {
 		return err
 	}
-	if err := writeErrors(ctx, tx, b.errors); err != nil {
+	return writeErrors(ctx, tx, b.errors)
+}
+
+// writeHours adds the counts of agents, and records that they were seen.
+func writeHours(ctx context.Context, tx bun.Tx, rows []usageHour, at time.Time) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := tx.NewInsert().Model(&rows).On("CONFLICT (agent_id, hour) DO UPDATE").
+		Set("requests = u.requests + EXCLUDED.requests").
+		Set("errors = u.errors + EXCLUDED.errors").
+		Set("limited = u.limited + EXCLUDED.limited").Exec(ctx)
+	if err != nil {
 		return err
 	}
-	for part := range slices.Chunk(b.keys, flushRows) {
-		if err := noteKeys(ctx, tx, part, at); err != nil {
-			return err
-		}
+	ids := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		ids[i] = row.AgentID
 	}
-	return nil
+	return (Store{}).Touch(ctx, tx, ids, at)
 }
 
 // Start begins to flush every ten seconds, until Stop.

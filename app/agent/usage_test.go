@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -167,6 +168,81 @@ func TestErrorBetweenTwoFlushes(t *testing.T) {
 		}
 		if sum, err := usage.Last24h(t.Context(), db.Reader, a.ID); err != nil || sum.Requests != 1 {
 			t.Errorf("counted %+v, %v", sum, err)
+		}
+	})
+}
+
+// transactions counts the rows that each transaction writes. If ended isn't nil, it is called after a commit.
+type transactions struct {
+	rows  []int64
+	ended func()
+}
+
+func (c *transactions) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (c *transactions) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	switch {
+	case e.Query == "BEGIN":
+		c.rows = append(c.rows, 0)
+	case e.Query == "COMMIT" && c.ended != nil:
+		c.ended()
+	case e.Result != nil && len(c.rows) > 0:
+		n, _ := e.Result.RowsAffected()
+		c.rows[len(c.rows)-1] += n
+	}
+}
+
+// TestFlushIsShort checks that a flush writes many rows in transactions of a bounded size, and that a flush
+// which fails in between counts nothing twice and loses nothing.
+func TestFlushIsShort(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		const agents, routes, keys, most = 30, 40, 150, 250
+		usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time { return at })
+		var ids []uuid.UUID
+		for i := range agents {
+			ids = append(ids, create(t, db, fmt.Sprint("Agent ", i)).ID)
+			for r := range routes {
+				usage.Count(ids[i], agent.Request{Method: "GET", Route: fmt.Sprint("/", r), Status: 404})
+			}
+		}
+		for range keys {
+			_, key := issue(t, db, ids[0], "")
+			usage.KeyUsed(key.ID)
+		}
+		seen := &transactions{}
+		db.Watch(seen)
+		failing, cancel := context.WithCancel(t.Context())
+		seen.ended = cancel // so that the second transaction fails
+		if usage.Flush(failing) == nil {
+			t.Fatal("a flush that was cancelled after its first transaction succeeded")
+		}
+		if slices.Max(seen.rows) == 0 {
+			t.Fatal("the first transaction wrote nothing")
+		}
+		seen.ended = nil
+		if err := usage.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for _, n := range seen.rows {
+			if n > most {
+				t.Errorf("a transaction wrote %d rows, want at most %d", n, most)
+			}
+			sum += n
+		}
+		// Each agent has a row of counts, is touched, and has its counts by route and its errors.
+		if want := int64(agents*(2+2*routes) + keys); sum != want {
+			t.Errorf("wrote %d rows, want %d", sum, want)
+		}
+		all, err := usage.Last24hAll(t.Context(), db.Reader, ids)
+		for _, id := range ids {
+			if err != nil || all[id].Requests != routes {
+				t.Errorf("counted %+v, %v; want %d", all[id], err, routes)
+			}
+		}
+		if _, errors := usage.Waiting(); errors != 0 {
+			t.Errorf("%d errors wait after a flush", errors)
 		}
 	})
 }
