@@ -24,7 +24,8 @@ import (
 // attackers lists the numbers of attacking addresses to measure with.
 var attackers = []int{0, 1, 20}
 
-// siegeLength is the least length of a measurement. The p99 of a shorter one is the latency of one or two requests.
+// siegeLength is the least length of a measurement: 500 requests of each bystander. The p99 of a shorter one is
+// the latency of one or two requests.
 const siegeLength = 10 * time.Second
 
 // attackerClients is the number of connections that each attacking address keeps busy without a key. attackerKeys
@@ -166,7 +167,7 @@ type bystander struct {
 }
 
 var bystanders = []bystander{
-	{"publish", "publishing", "/api/predictions", 20},
+	{"publish", "publishing", "/api/predictions", 50},
 	{"list", "`/api/predictions`", "/api/predictions", 50},
 	{"board", "`/leaderboard`", "/leaderboard", 50},
 	{"health", "`/api/health`", "/api/health", 50},
