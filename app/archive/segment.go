@@ -33,10 +33,14 @@ type segment struct {
 // maxSegment is the maximum size of a decompressed segment, in bytes.
 const maxSegment = 256 << 20
 
+// encoderWindow is the window of encoder in bytes. The segment of one reading is smaller. With the default of
+// 8 MB, encoder would keep 16 MB of memory.
+const encoderWindow = 1 << 20
+
 // encoder and decoder are safe for concurrent use. Their constructors fail only for invalid
 // options.
 var (
-	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(encoderWindow), zstd.WithLowerEncoderMem(true))
 	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxSegment))
 )
 

@@ -1,0 +1,64 @@
+package answer_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/pulsecast/pulsecast/app/answer"
+)
+
+// TestForms checks that every coding of an answer decodes to its body, is smaller, and has a tag of its own.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	body := long()
+	a := answer.New(body, "tag")
+	tags := map[string]bool{a.Form(answer.Identity).ETag: true}
+	decoders := map[string]func(io.Reader) (io.Reader, error){
+		answer.Brotli: func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil },
+		answer.Gzip:   func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		answer.Zstd:   func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
+	}
+	for _, coding := range answer.Codings {
+		form := a.Form(coding)
+		r, err := decoders[coding](bytes.NewReader(form.Body))
+		if err != nil {
+			t.Fatalf("%s: %v", coding, err)
+		}
+		got, err := io.ReadAll(r)
+		if err != nil || !bytes.Equal(got, body) {
+			t.Errorf("%s: decodes to %d bytes, %v; want %d", coding, len(got), err, len(body))
+		}
+		if len(form.Body) > len(body)/2 || form.Coding != coding || tags[form.ETag] {
+			t.Errorf("%s: %d bytes as %q with the tag %s", coding, len(form.Body), form.Coding, form.ETag)
+		}
+		tags[form.ETag] = true
+	}
+}
+
+// TestZstdWindow checks that an answer in zstd is decoded with little memory. A node keeps at least the memory of
+// the window too.
+func TestZstdWindow(t *testing.T) {
+	t.Parallel()
+	var h zstd.Header
+	if err := h.Decode(answer.Compress(long(), answer.Zstd)); err != nil {
+		t.Fatal(err)
+	}
+	if h.SingleSegment || h.WindowSize > 256<<10 {
+		t.Errorf("the window has %d bytes, single segment: %t", h.WindowSize, h.SingleSegment)
+	}
+}
+
+// long returns a body of more than 1 MB.
+func long() []byte {
+	var b bytes.Buffer
+	for i := 0; b.Len() < 1<<20; i++ {
+		fmt.Fprintf(&b, "{\"id\":%d,\"title\":\"Will it be %d?\"}\n", i, i*7919%10007)
+	}
+	return b.Bytes()
+}
