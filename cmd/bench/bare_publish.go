@@ -6,17 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// barePublish repeats on SQLite what a publish writes, without HTTP, checks and lookups. It writes to a copy of the
-// node's database, so that the tables are as large as there.
+// barePublish repeats on SQLite what a publish with an Idempotency-Key writes, without HTTP, checks and lookups. It
+// writes to a copy of the node's database, so that the tables are as large as there.
 type barePublish struct {
 	db              *sql.DB
 	rows            []bareRow
+	key             bareRow // the row of the key, which a publish without one doesn't write
 	agents, markets []string
 	length          time.Duration
 	count           int
@@ -34,7 +36,7 @@ type bareRow struct {
 // bareOptions are those of our own connections, except that foreign keys are not checked.
 const bareOptions = "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(8000)&_pragma=foreign_keys(0)&_txlock=immediate"
 
-// openBarePublish copies the database at path and reads the rows of its newest prediction.
+// openBarePublish copies the database at path and reads the rows of its newest prediction, which must have a key.
 func (b *bench) openBarePublish(ctx context.Context, path string) (l *barePublish, err error) {
 	to := filepath.Join(b.dir, "barepublish.db")
 	from, err := sql.Open("sqlite", path)
@@ -70,6 +72,16 @@ func (l *barePublish) read(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", table.name, err)
 		}
 	}
+	var key string
+	err = l.db.QueryRowContext(ctx, "SELECT key FROM idempotency_keys ORDER BY created_at DESC LIMIT 1").Scan(&key)
+	if err == nil {
+		err = l.copyRows(ctx, "idempotency_keys", "key", key)
+	}
+	if err != nil {
+		return fmt.Errorf("idempotency_keys: %w", err)
+	}
+	last := len(l.rows) - 1
+	l.key, l.rows = l.rows[last], l.rows[:last]
 	l.rows = append(l.rows,
 		bareRow{`INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days) VALUES (?, 1, 1, 0, 0, 1)
 			ON CONFLICT (agent_id) DO UPDATE SET total = total + 1, open = open + 1`, []any{""}, map[string]int{"agent_id": 0}, nil},
@@ -87,6 +99,9 @@ func (l *barePublish) read(ctx context.Context) error {
 		if err == nil {
 			l.rows[i].prepared, err = l.db.PrepareContext(ctx, l.rows[i].statement)
 		}
+	}
+	if err == nil {
+		l.key.prepared, err = l.db.PrepareContext(ctx, l.key.statement)
 	}
 	return err
 }
@@ -144,11 +159,15 @@ func (l *barePublish) texts(ctx context.Context, query string) (list []string, e
 }
 
 // contender returns a contender that writes the rows of several publishes in each transaction.
-func (l *barePublish) contender(name string, each int) contender {
+func (l *barePublish) contender(name string, each int, keyed bool) contender {
+	rows := l.rows
+	if keyed {
+		rows = append(slices.Clone(rows), l.key)
+	}
 	return contender{name, func(ctx context.Context) (sample, error) {
 		began, stored := time.Now(), 0
 		for ; time.Since(began) < l.length; stored += each {
-			if err := l.transaction(ctx, each); err != nil {
+			if err := l.transaction(ctx, rows, each); err != nil {
 				return sample{}, err
 			}
 		}
@@ -157,7 +176,7 @@ func (l *barePublish) contender(name string, each int) contender {
 }
 
 // transaction writes one statement after the other, each for all publishes, as our own batch does.
-func (l *barePublish) transaction(ctx context.Context, publishes int) error {
+func (l *barePublish) transaction(ctx context.Context, rows []bareRow, publishes int) error {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -167,8 +186,8 @@ func (l *barePublish) transaction(ctx context.Context, publishes int) error {
 	for i := range ids {
 		ids[i] = database.NewID(time.Now()).String()
 	}
-	for r := range l.rows {
-		row := &l.rows[r]
+	for r := range rows {
+		row := &rows[r]
 		prepared := tx.StmtContext(ctx, row.prepared)
 		for i, id := range ids {
 			n := l.count + i

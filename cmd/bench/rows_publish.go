@@ -196,7 +196,7 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer n.Stop()
-	if _, err := p.run(ctx, traffic{clients: 1, count: 1}); err != nil {
+	if _, err := p.run(ctx, traffic{clients: 1, count: 1, keyed: true}); err != nil {
 		return nil, err
 	}
 	p.acknowledged.Store(0)
@@ -216,9 +216,10 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 	defer same.db.Close()
 	const ours, keyed, loop = "publish, SQLite, 32 clients", "publish with Idempotency-Key, SQLite", "bare loop of one-row transactions"
 	const same32, same1 = "bare loop, same rows, 32 in each transaction", "bare loop, same rows, one publish in each transaction"
+	const keyed32 = "bare loop, same rows and keys, 32 in each transaction"
 	all, err := b.compare(ctx, []contender{
 		b.publishing(ours, n, p, 32, false, false), {loop, bare.measure}, b.publishing(keyed, n, p, 32, true, false),
-		same.contender(same32, 32), same.contender(same1, 1),
+		same.contender(same32, 32, false), same.contender(same1, 1, false), same.contender(keyed32, 32, true),
 	})
 	if err != nil {
 		return nil, err
@@ -226,6 +227,7 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 	for _, floor := range []string{same32, same1} {
 		b.floors = append(b.floors, row{what: ours, ours: all.rates(ours), reference: all.rates(floor)})
 	}
+	b.floors = append(b.floors, row{what: keyed32, ours: all.rates(keyed32), reference: named("without keys", all.rates(same32))})
 	rows := []row{
 		{what: "publish, SQLite, 32 clients", ours: all.rates(ours), reference: all.rates(loop), target: atLeast(.6, ", aim 1")},
 		{what: "publish with `Idempotency-Key`, SQLite, 32 clients", ours: all.rates(keyed), reference: named("without the key", all.rates(ours)), target: atLeast(.9)},
