@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -505,6 +506,22 @@ func TestFullDiskStoresNothing(t *testing.T) {
 // submissions wait. Those of other agents, even agents that never published, don't.
 func TestLockedAgentDelaysNoOther(t *testing.T) {
 	t.Parallel()
+	for name, hold := range map[string]func(d *desk, t *testing.T, tx bun.Tx){
+		"an agent that has published": (*desk).holdTally,
+		"a new agent": func(d *desk, t *testing.T, tx bun.Tx) {
+			if err := prediction.LockTallies(t.Context(), tx, []uuid.UUID{d.agent.ID}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lockedAgentDelaysNoOther(t, hold)
+		})
+	}
+}
+
+func lockedAgentDelaysNoOther(t *testing.T, hold func(d *desk, t *testing.T, tx bun.Tx)) {
 	db := dbtest.Open(t, database.Postgres)
 	d := open(t, db)
 	d.HeldWait(time.Minute)
@@ -514,7 +531,7 @@ func TestLockedAgentDelaysNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback()
-	d.holdTally(t, tx)
+	hold(d, t, tx)
 	held := make(chan error, 1)
 	go func() {
 		_, _, err := d.publish(t, draft(nil))

@@ -54,24 +54,34 @@ type tallyRow struct {
 	LastPublishedAt time.Time `bun:",nullzero,type:timestamptz"`
 }
 
-// lockFreeTallies locks the tallies of agents until the transaction ends, and inserts missing ones. Unlike
-// LockTallies it never waits, and leaves out agents that another transaction holds. It inserts a tally only
-// under an advisory lock, because the insert would wait for another transaction that inserts the same one.
-func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uuid.UUID]*Tally, error) {
-	type row struct {
-		AgentID uuid.UUID `bun:",type:uuid"`
-	}
-	rows := make([]row, len(agents))
+// agentRow is a row of v that names an agent.
+type agentRow struct {
+	AgentID uuid.UUID `bun:",type:uuid"`
+}
+
+func agentRows(agents []uuid.UUID) []agentRow {
+	rows := make([]agentRow, len(agents))
 	for i, id := range agents {
 		rows[i].AgentID = id
 	}
+	return rows
+}
+
+// newTallyLock is the key of the advisory lock under which a transaction inserts the tally of v. Without it, the
+// insert would wait for another transaction that inserts the same one.
+const newTallyLock = "hashtextextended('agent_tallies' || v.agent_id::text, 0)"
+
+// lockFreeTallies locks the tallies of agents until the transaction ends, and inserts missing ones. Unlike
+// LockTallies it never waits, and leaves out agents that another transaction holds.
+func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uuid.UUID]*Tally, error) {
+	rows := agentRows(agents)
 	const columns = "t.agent_id, t.total, t.open, t.resolved, t.publication_days, t.last_ranked_day, t.last_published_at FROM "
 	read, alone := "SELECT "+columns+"v JOIN agent_tallies AS t ON t.agent_id = v.agent_id", ""
 	if database.IsPostgres(tx) {
 		// Postgres looks up each agent of v for LATERAL. For a join it may read all tallies.
 		read = "SELECT t.* FROM v CROSS JOIN LATERAL (SELECT " + columns +
 			"agent_tallies AS t WHERE t.agent_id = v.agent_id FOR NO KEY UPDATE SKIP LOCKED) AS t"
-		alone = " AND pg_try_advisory_xact_lock(hashtextextended('agent_tallies' || v.agent_id::text, 0))"
+		alone = " AND pg_try_advisory_xact_lock(" + newTallyLock + ")"
 	}
 	var list []Tally
 	err := database.ScanRows(ctx, tx, read, rows, &list)
@@ -161,12 +171,19 @@ func LockTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
 		return nil
 	}
 	locked, err := waitForTallies(ctx, tx, agents)
-	if err != nil || locked == len(agents) {
+	if err != nil || len(locked) == len(agents) {
 		return err
 	}
-	empty := make([]Tally, 0, len(agents))
-	for _, id := range agents {
-		empty = append(empty, Tally{AgentID: id})
+	missing := slices.DeleteFunc(slices.Clone(agents), func(id uuid.UUID) bool { return slices.Contains(locked, id) })
+	_, err = database.ExecRows(
+		ctx, tx, "SELECT pg_advisory_xact_lock("+newTallyLock+") FROM (SELECT * FROM v ORDER BY agent_id) AS v", agentRows(missing),
+	)
+	if err != nil {
+		return fmt.Errorf("lock new tallies: %w", err)
+	}
+	empty := make([]Tally, len(missing))
+	for i, id := range missing {
+		empty[i].AgentID = id
 	}
 	if _, err := tx.NewInsert().Model(&empty).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
 		return fmt.Errorf("add tallies: %w", err)
@@ -175,14 +192,14 @@ func LockTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
 	return err
 }
 
-func waitForTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (int, error) {
-	var ids []uuid.UUID
-	err := database.ForUpdate(database.WhereIDs(SelectTallies(tx).Column("t.agent_id"), "t.agent_id", agents).
+// waitForTallies returns the agents that have a tally, and locks these.
+func waitForTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (ids []uuid.UUID, err error) {
+	err = database.ForUpdate(database.WhereIDs(SelectTallies(tx).Column("t.agent_id"), "t.agent_id", agents).
 		Order("t.agent_id")).Scan(ctx, &ids)
 	if err != nil {
-		return 0, fmt.Errorf("lock tallies: %w", err)
+		return nil, fmt.Errorf("lock tallies: %w", err)
 	}
-	return len(ids), nil
+	return ids, nil
 }
 
 // DropEmptyTallies deletes those tallies of the agents that LockTallies inserted and that still count nothing.
