@@ -520,3 +520,38 @@ func TestAdminsRuleAtOnce(t *testing.T) {
 		w.rebuilt()
 	})
 }
+
+// TestRebuildsAFewPredictionsAtATime checks that one transaction of a rebuild takes no more agents than have a
+// bounded number of predictions together, but always one.
+func TestRebuildsAFewPredictionsAtATime(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		totals []int
+		want   int
+	}{
+		{[]int{0, 0, 0}, 3},
+		{[]int{rebuildRows - 1, 1, 0, 1}, 3},
+		{[]int{rebuildRows, 1}, 1},
+		{[]int{10 * rebuildRows, 0}, 1},
+		{[]int{1, 10 * rebuildRows}, 1},
+	} {
+		t.Run(fmt.Sprint(c.totals), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, dbtest.Open(t, database.SQLite))
+			var agents []uuid.UUID
+			for i, total := range c.totals {
+				agents = append(agents, w.agent(i+1))
+				if total == 0 {
+					continue // it has no tally
+				}
+				_, err := w.db.NewRaw(`INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days)
+					VALUES (?, ?, 0, 0, 0, 0)`, agents[i], total).Exec(t.Context())
+				w.must(err)
+			}
+			some, err := w.service(0).atMostRows(t.Context(), agents)
+			if err != nil || len(some) != c.want {
+				t.Errorf("%d agents, %v; want %d", len(some), err, c.want)
+			}
+		})
+	}
+}

@@ -9,13 +9,22 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// rebuildAgents is how many agents one transaction of a rebuild processes.
-const rebuildAgents = 100
+const (
+	// rebuildAgents is how many agents one transaction of a rebuild processes at most.
+	rebuildAgents = 100
+	// rebuildRows is how many predictions are in memory at once. A transaction processes no more of them either,
+	// unless one agent has more, because the agents can't publish meanwhile, and on SQLite nobody can.
+	rebuildRows = 5000
+	// rebuildPause is the time between two transactions on SQLite. A server that waits for the write lock looks at
+	// it at least this often.
+	rebuildPause = 100 * time.Millisecond
+)
 
 // Difference is a number that differs from the recomputed one.
 type Difference struct {
@@ -49,7 +58,7 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 	var report RebuildReport
 	last := uuid.Nil
 	for {
-		agents, err := agent.Store{}.IDs(ctx, s.db, last, rebuildAgents)
+		agents, err := agent.Store{}.IDs(ctx, s.db.Reader, last, rebuildAgents)
 		if err != nil {
 			return report, err
 		}
@@ -60,6 +69,16 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 			}
 			return report, err
 		}
+		if agents, err = s.atMostRows(ctx, agents); err != nil {
+			return report, err
+		}
+		if last != uuid.Nil && s.db.Kind == database.SQLite {
+			select {
+			case <-ctx.Done():
+				return report, fmt.Errorf("rebuild: %w", ctx.Err())
+			case <-time.After(rebuildPause):
+			}
+		}
 		last = agents[len(agents)-1]
 		err = s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 			return rebuildSome(ctx, tx, agents, replace, &report)
@@ -68,6 +87,21 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 			return report, fmt.Errorf("rebuild: %w", err)
 		}
 	}
+}
+
+// atMostRows returns the first of agents, as many as have about rebuildRows predictions, but at least one.
+func (s *Service) atMostRows(ctx context.Context, agents []uuid.UUID) ([]uuid.UUID, error) {
+	tallies, err := prediction.Tallies(ctx, s.db.Reader, agents)
+	if err != nil {
+		return nil, err
+	}
+	rows := int64(0)
+	for i, id := range agents {
+		if rows += tallies[id].Total; rows > rebuildRows && i > 0 {
+			return agents[:i], nil
+		}
+	}
+	return agents, nil
 }
 
 func rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace bool, report *RebuildReport) error {
@@ -103,9 +137,6 @@ type recount struct {
 	kept   map[clusterKey]*Cluster // clusters as stored, for their fixed category and day
 	report *RebuildReport
 }
-
-// rebuildRows is how many predictions are in memory at once.
-const rebuildRows = 5000
 
 func (r *recount) agent(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
 	tally := prediction.Tally{AgentID: id}
