@@ -248,6 +248,36 @@ func TestMarketsWithOpenPredictionsAndForgottenOnesAreReadByID(t *testing.T) {
 	})
 }
 
+// TestMarketsReadPartlyByIDAreStored checks that a tick stores what it has read by id before the source failed, and
+// takes no market for gone. The next tick first requests the markets that weren't read.
+func TestMarketsReadPartlyByIDAreStored(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		n.up.top = []market.Market{yesNo("a", 1), yesNo("bet1", 2), yesNo("bet2", 3), yesNo("gone", 4)}
+		tick(t, n.markets.Tick, time.Minute)
+		predict(t, db, "bet1")
+		predict(t, db, "bet2")
+		closed := yesNo("bet1", 2)
+		closed.Closed, closed.Active, closed.Prices = true, false, []float64{1, 0}
+		n.up.top, n.up.known = []market.Market{yesNo("a", 1)}, []market.Market{closed}
+		n.up.byIDErr = context.DeadlineExceeded
+		n.later(2 * time.Hour)
+		tick(t, n.markets.Tick, time.Minute)
+		if m, _, err := (market.Store{}).ByID(t.Context(), db.Reader, "bet1"); err != nil || !m.Closed {
+			t.Errorf("a market that was read: got %+v, %v", m, err)
+		}
+		if m, _, err := (market.Store{}).ByID(t.Context(), db.Reader, "gone"); err != nil || !m.Active {
+			t.Errorf("a market that wasn't read: got %+v, %v", m, err)
+		}
+		n.later(time.Minute)
+		tick(t, n.markets.Tick, time.Minute)
+		if !slices.Equal(n.up.asked[:2], []string{"bet2", "bet1"}) {
+			t.Errorf("requested %v, want bet2 first", n.up.asked)
+		}
+	})
+}
+
 func TestAFailingSourceLeavesTheLastGoodSnapshot(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

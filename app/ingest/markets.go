@@ -99,13 +99,13 @@ func (m *Markets) Planned(ctx context.Context, at time.Time) {
 // readForecastOnly reads by id the markets with open predictions. It is for a reading without open markets,
 // after which the closed markets must still settle.
 func (m *Markets) readForecastOnly(ctx context.Context, closed []market.Market) {
-	rest, _, err := m.readRest(ctx, closed)
+	rest, _, readErr := m.readRest(ctx, closed)
 	observed := slices.Concat(closed, rest.Markets)
-	if err == nil {
-		err = m.keep(ctx, observed, rest.Events, nil)
+	err := m.keep(ctx, observed, rest.Events, nil)
+	if err != nil || readErr != nil {
+		m.Log.Warn("markets of open predictions not all stored", "error", errors.Join(readErr, err))
 	}
 	if err != nil {
-		m.Log.Warn("markets of open predictions not stored", "error", err)
 		return
 	}
 	m.callAfter(ctx, observed)
@@ -127,8 +127,8 @@ func (m *Markets) readTop(ctx context.Context) (source.Markets, error) {
 	return got, nil
 }
 
-// readRest reads by id the markets that top doesn't hold. gone are the forgotten markets that the source no
-// longer knows. If readRest fails, the tick still stores top.
+// readRest reads by id the markets that top doesn't hold, those with open predictions first. gone are the forgotten
+// markets that the source no longer knows. With an error, it also returns what it has read so far.
 func (m *Markets) readRest(
 	ctx context.Context, top []market.Market,
 ) (rest source.Markets, gone []string, err error) {
@@ -162,13 +162,15 @@ func (m *Markets) readRest(
 	}
 	got, err := m.Source.ByID(ctx, ids)
 	if err != nil {
-		m.Log.Warn("markets not read by id", "count", len(ids), "error", err)
-		return rest, nil, fmt.Errorf("read markets by id: %w", err)
+		m.Log.Warn("not all markets read by id", "count", len(got.Markets), "asked", len(ids), "error", err)
+		err = fmt.Errorf("read markets by id: %w", err)
+	} else {
+		gone = missing(forgotten, top, got.Markets)
 	}
 	at := m.dated(got.ObservedAt)
 	rest.Markets, _ = soundMarkets(got, at)
 	rest.Events = soundEvents(got.Events, at)
-	return rest, missing(forgotten, top, got.Markets), nil
+	return rest, gone, err
 }
 
 // missing returns the ids that no reading holds. A reading without any market proves nothing, so in that case

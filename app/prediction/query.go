@@ -50,13 +50,14 @@ func (Store) MarketsWithOpen(ctx context.Context, db bun.IDB, marketIDs []string
 	return found, nil
 }
 
-// LiveMarkets lists, by id, the live markets with an open prediction. They must be observed until they settle.
+// LiveMarkets lists the ids of the live markets with an open prediction. They must be observed until they settle, so
+// those that weren't observed for the longest time come first: a source may not answer for all of them in one tick.
 // Samples are left out because no source knows them.
 func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 	var found []string
 	err := market.Select(db).Column("m.id").Where("NOT m.sample").
 		Where("m.id IN (SELECT market_id FROM results WHERE status = 'open' AND market_id IS NOT NULL)").
-		Order("m.id").Scan(ctx, &found)
+		Order("m.observed_at", "m.id").Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("list markets with open predictions: %w", err)
 	}

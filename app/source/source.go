@@ -46,7 +46,8 @@ type News struct {
 type MarketSource interface {
 	// Top returns the n open markets with the highest volume, highest first.
 	Top(ctx context.Context, n int) (Markets, error)
-	// ByID returns markets by id, open or closed. It leaves out ids that the source doesn't know.
+	// ByID returns markets by id, open or closed. It leaves out ids that the source doesn't know. With an
+	// error, it also returns what it has read so far, which begins with the first ids.
 	ByID(ctx context.Context, ids []string) (Markets, error)
 	// Events returns events by id, with their tags. It leaves out ids that the source doesn't know. With an
 	// error, it also returns what it has read so far.

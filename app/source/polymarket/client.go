@@ -115,24 +115,16 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 	return c.finish(got), nil
 }
 
-// ByID returns markets by id, open or closed, in the order of ids. It leaves out unknown ids.
-func (c *Client) ByID(ctx context.Context, ids []string) (source.Markets, error) {
+// ByID returns markets by id, open or closed, in the order of ids. It leaves out unknown ids. With an error, it
+// also returns what it has read so far.
+func (c *Client) ByID(ctx context.Context, ids []string) (_ source.Markets, err error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
 	got := c.newBatch()
 	ids = distinct(ids)
 	for _, batch := range c.batches(ids) {
-		// Without closed=true, Gamma hides closed markets even from a request by id. Closed ones are requested
-		// second, so that a market which closes between the two requests is seen as closed.
-		for _, closed := range []string{"false", "true"} {
-			page, err := c.page(ctx, "/markets", url.Values{
-				"id": batch, "closed": {closed},
-				"limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
-			})
-			if err != nil {
-				return source.Markets{}, err
-			}
-			got.addAsked(ctx, page, batch)
+		if err = c.ask(ctx, got, batch); err != nil {
+			break
 		}
 	}
 	place := make(map[string]int, len(ids))
@@ -140,7 +132,22 @@ func (c *Client) ByID(ctx context.Context, ids []string) (source.Markets, error)
 		place[id] = i
 	}
 	slices.SortStableFunc(got.markets, func(a, b market.Market) int { return place[a.ID] - place[b.ID] })
-	return c.finish(got), nil
+	return c.finish(got), err
+}
+
+// ask adds the markets with some ids. Without closed=true, Gamma hides closed markets even from a request by id.
+// Closed ones are requested second, so that a market which closes between the two requests is seen as closed.
+func (c *Client) ask(ctx context.Context, got *batch, ids []string) error {
+	for _, closed := range []string{"false", "true"} {
+		page, err := c.page(ctx, "/markets", url.Values{
+			"id": ids, "closed": {closed}, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
+		})
+		if err != nil {
+			return err
+		}
+		got.addAsked(ctx, page, ids)
+	}
+	return nil
 }
 
 // batches splits ids so that a request asks for at most one page and its address stays short enough.

@@ -268,6 +268,30 @@ func TestByID(t *testing.T) {
 	}
 }
 
+// TestByIDPartly checks that a failed page doesn't lose the markets of earlier pages.
+func TestByIDPartly(t *testing.T) {
+	t.Parallel()
+	var u upstream
+	c := u.start(t, func(_ int, r *http.Request) (int, string) {
+		q := r.URL.Query()
+		switch {
+		case slices.Contains(q["id"], "150"):
+			return http.StatusForbidden, ""
+		case q.Get("closed") == "true":
+			return 200, "[]"
+		}
+		return 200, "[" + record(7, "1") + "]"
+	})
+	var asked []string
+	for i := range 200 {
+		asked = append(asked, fmt.Sprint(i))
+	}
+	got, err := c.ByID(t.Context(), asked)
+	if err == nil || ids(got.Markets) != "7" {
+		t.Errorf("markets %s, %v; want 7 and an error", ids(got.Markets), err)
+	}
+}
+
 func TestByIDTakesTheClosedAnswer(t *testing.T) {
 	t.Parallel()
 	var u upstream
