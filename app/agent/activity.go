@@ -3,10 +3,13 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // Activity holds counts of an agent's recent activity. CountActivity updates them every minute, so
@@ -25,30 +28,44 @@ type Activity struct {
 	Predictions, Settled int64
 }
 
-// CountActivity brings the activity of all agents up to date. It writes only the rows that changed.
+// activityRows is how many rows of agent_activity one statement writes.
+const activityRows = 200
+
+// CountActivity brings the activity of all agents up to date. It counts over the reading connections, which can take
+// seconds, and then writes only the rows that changed, in short transactions.
 // published is a query of package prediction that selects agent_id, predictions_day,
 // predictions_month, predictions and settled. It may select several rows for an agent, which are
 // added up.
-func CountActivity(ctx context.Context, db bun.IDB, now time.Time, published bun.Query) error {
-	_, err := db.NewRaw(`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month, predictions, settled)
-		SELECT agent_id, SUM(requests), SUM(errors), SUM(limited), SUM(day), SUM(month), SUM(predictions), SUM(settled) FROM (
+func CountActivity(ctx context.Context, db *database.DB, now time.Time, published bun.Query) error {
+	var changed []Activity
+	err := db.Reader.NewRaw(`WITH counted AS (
+		SELECT agent_id, CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(errors) AS BIGINT) AS errors,
+			CAST(SUM(limited) AS BIGINT) AS limited, CAST(SUM(day) AS BIGINT) AS predictions_day,
+			CAST(SUM(month) AS BIGINT) AS predictions_month, CAST(SUM(predictions) AS BIGINT) AS predictions,
+			CAST(SUM(settled) AS BIGINT) AS settled FROM (
 			SELECT agent_id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(limited) AS limited, 0 AS day, 0 AS month,
 				0 AS predictions, 0 AS settled FROM agent_usage WHERE hour >= ? GROUP BY agent_id
 			UNION ALL
 			SELECT agent_id, 0, 0, 0, predictions_day, predictions_month, predictions, settled FROM (?) AS published
 			UNION ALL
 			SELECT agent_id, 0, 0, 0, 0, 0, 0, 0 FROM agent_activity
-		) AS parts WHERE TRUE GROUP BY agent_id
-		ON CONFLICT (agent_id) DO UPDATE SET requests = EXCLUDED.requests, errors = EXCLUDED.errors, limited = EXCLUDED.limited,
-			predictions_day = EXCLUDED.predictions_day, predictions_month = EXCLUDED.predictions_month,
-			predictions = EXCLUDED.predictions, settled = EXCLUDED.settled
-		WHERE agent_activity.requests <> EXCLUDED.requests OR agent_activity.errors <> EXCLUDED.errors
-			OR agent_activity.limited <> EXCLUDED.limited OR agent_activity.predictions_day <> EXCLUDED.predictions_day
-			OR agent_activity.predictions_month <> EXCLUDED.predictions_month
-			OR agent_activity.predictions <> EXCLUDED.predictions OR agent_activity.settled <> EXCLUDED.settled`,
-		now.UTC().Add(-24*time.Hour).Truncate(time.Hour), published).Exec(ctx)
+		) AS parts GROUP BY agent_id
+	) SELECT c.* FROM counted AS c LEFT JOIN agent_activity AS v ON v.agent_id = c.agent_id
+		WHERE v.agent_id IS NULL OR v.requests <> c.requests OR v.errors <> c.errors OR v.limited <> c.limited
+			OR v.predictions_day <> c.predictions_day OR v.predictions_month <> c.predictions_month
+			OR v.predictions <> c.predictions OR v.settled <> c.settled ORDER BY c.agent_id`,
+		now.UTC().Add(-24*time.Hour).Truncate(time.Hour), published).Scan(ctx, &changed)
 	if err != nil {
 		return fmt.Errorf("count the activity of agents: %w", err)
+	}
+	for some := range slices.Chunk(changed, activityRows) {
+		_, err := db.NewInsert().Model(&some).On("CONFLICT (agent_id) DO UPDATE").
+			Set("requests = EXCLUDED.requests, errors = EXCLUDED.errors, limited = EXCLUDED.limited").
+			Set("predictions_day = EXCLUDED.predictions_day, predictions_month = EXCLUDED.predictions_month").
+			Set("predictions = EXCLUDED.predictions, settled = EXCLUDED.settled").Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("store the activity of agents: %w", err)
+		}
 	}
 	return nil
 }

@@ -36,7 +36,11 @@ func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
 	if err == nil {
 		err = s.Redact(ctx)
 	}
-	if err = errors.Join(err, noteJob(ctx, s.DB, s.Now(), err)); err != nil {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return 0, err // the node stops
+	}
+	// A run that took too long is also stored, although its ctx has ended.
+	if err = errors.Join(err, noteJob(context.WithoutCancel(ctx), s.DB, s.Now(), err)); err != nil {
 		return 0, err
 	}
 	if more {
@@ -68,7 +72,7 @@ func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
 // is skipped. An archive begins with the first day in the storage, or else with the day of the
 // first segment.
 func (s *Sealer) nextDay(ctx context.Context) (string, error) {
-	last, found, err := Last(ctx, s.DB)
+	last, found, err := Last(ctx, s.DB.Reader)
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +88,7 @@ func (s *Sealer) nextDay(ctx context.Context) (string, error) {
 		return stored, err
 	}
 	var first sql.NullString
-	if err := s.DB.NewSelect().Model((*segment)(nil)).ColumnExpr("min(day)").Scan(ctx, &first); err != nil {
+	if err := s.DB.Reader.NewSelect().Model((*segment)(nil)).ColumnExpr("min(day)").Scan(ctx, &first); err != nil {
 		return "", fmt.Errorf("find the first segment: %w", err)
 	}
 	return first.String, nil

@@ -1,11 +1,14 @@
 package archive_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -220,6 +223,55 @@ func TestStoppedWhileSealing(t *testing.T) {
 		if rows := rowsOf[archive.PriceRow](w, "2026-11-21", archive.Prices); len(rows) != 1 {
 			t.Errorf("stopped at write %d: %d rows", stop, len(rows))
 		}
+	}
+}
+
+// unlocked is a storage that can be opened only while the database can be written.
+type unlocked struct {
+	archive.Writable
+	db *database.DB
+}
+
+func (u unlocked) Open(ctx context.Context, name string) (archive.Object, error) {
+	if err := u.db.InTx(ctx, func(context.Context, bun.Tx) error { return nil }); err != nil {
+		return nil, fmt.Errorf("a transaction is open while %s is read: %w", name, err)
+	}
+	return u.Writable.Open(ctx, name)
+}
+
+// TestSealingReadsOutsideTransactions checks that no transaction is open while the storage is read. It may be slow,
+// and on SQLite nobody could publish meanwhile.
+func TestSealingReadsOutsideTransactions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, database.SQLite)
+	w.sealer.Storage = unlocked{w.storage, w.db}
+	w.readPlain()
+	w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := w.sealer.Tick(ctx); err != nil || len(w.days()) != 1 {
+		t.Errorf("sealed %v, %v", w.days(), err)
+	}
+}
+
+// TestLateRunIsAFailure checks that a run which doesn't end in time is stored as failed.
+func TestLateRunIsAFailure(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			w.readPlain()
+			w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+			late, cancel := context.WithDeadline(t.Context(), time.Now())
+			defer cancel()
+			if _, err := w.sealer.Tick(late); err == nil {
+				t.Fatal("a run after its time succeeded")
+			}
+			if st, err := archive.ReadStatus(t.Context(), w.db); err != nil || st.Failures != 1 {
+				t.Errorf("got %d failures, %v; want 1", st.Failures, err)
+			}
+		})
 	}
 }
 

@@ -88,7 +88,7 @@ type observedTables struct {
 }
 
 func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) error {
-	list, err := segmentsUpTo(ctx, s.DB, day)
+	list, err := segmentsUpTo(ctx, s.DB.Reader, day)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) er
 	if err != nil {
 		return err
 	}
-	o := &observedTables{db: s.DB, w: w, list: list, salt: salter(key)}
+	o := &observedTables{db: s.DB.Reader, w: w, list: list, salt: salter(key)}
 	if err := o.write(ctx); err != nil {
 		return err
 	}

@@ -46,12 +46,12 @@ type post struct {
 	MissingSince time.Time `bun:",nullzero"`
 }
 
-// addPosts records the posts whose texts a day contains.
-func addPosts(ctx context.Context, tx bun.IDB, d *Day, now time.Time) error {
+// postsOf returns the posts whose texts a day contains.
+func postsOf(ctx context.Context, d *Day, now time.Time) ([]*post, error) {
 	found := map[string]*post{}
 	for row, err := range Rows[NewsRow](ctx, d, News) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if row.Sample || row.Texts == nil || found[row.Item] != nil {
 			continue
@@ -60,7 +60,11 @@ func addPosts(ctx context.Context, tx bun.IDB, d *Day, now time.Time) error {
 			ID: row.Item, Source: row.Source, FirstDay: d.Manifest.Day, LastDay: d.Manifest.Day, CheckedAt: database.Now(now),
 		}
 	}
-	list := slices.Collect(maps.Values(found))
+	return slices.Collect(maps.Values(found)), nil
+}
+
+// addPosts records posts whose texts a sealed day contains.
+func addPosts(ctx context.Context, tx bun.Tx, list []*post) error {
 	for part := range slices.Chunk(list, 500) {
 		_, err := tx.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE").Set("last_day = EXCLUDED.last_day").Exec(ctx)
 		if err != nil {
@@ -92,7 +96,7 @@ func (s *Sealer) lookForPosts(ctx context.Context) error {
 func (s *Sealer) lookForSome(ctx context.Context, source string) (more bool, err error) {
 	now := database.Now(s.Now())
 	var due []post
-	err = s.DB.NewSelect().Model(&due).Where("source = ?", source).
+	err = s.DB.Reader.NewSelect().Model(&due).Where("source = ?", source).
 		Where("checked_at <= ?", now.Add(-lookedAgainAfter)).
 		WhereOr("source = ? AND missing_since IS NOT NULL AND checked_at <= ?", source, now.Add(-missedFor)).
 		OrderExpr("checked_at, id").Limit(postsPerCall).Scan(ctx)

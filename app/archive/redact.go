@@ -105,13 +105,13 @@ const overlap = time.Hour
 
 // requestErasures requests the erasure of the texts of agents that have closed their accounts.
 func (s *Sealer) requestErasures(ctx context.Context) error {
-	text, _, err := database.Setting(ctx, s.DB, closedSetting)
+	text, _, err := database.Setting(ctx, s.DB.Reader, closedSetting)
 	if err != nil {
 		return err
 	}
 	since, _ := time.Parse(time.RFC3339, text) // zero on the first run
 	until := s.Now()
-	ids, err := agent.Store{}.ClosedSince(ctx, s.DB, since)
+	ids, err := agent.Store{}.ClosedSince(ctx, s.DB.Reader, since)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ const (
 // days. It may be stopped at any time and run again.
 func (s *Sealer) Redact(ctx context.Context) error {
 	var open []request
-	err := s.DB.NewSelect().Model(&open).Where("done_at IS NULL").OrderExpr("id").Limit(requestsPerRun).Scan(ctx)
+	err := s.DB.Reader.NewSelect().Model(&open).Where("done_at IS NULL").OrderExpr("id").Limit(requestsPerRun).Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("list redactions: %w", err)
 	}
@@ -143,7 +143,7 @@ func (s *Sealer) Redact(ctx context.Context) error {
 	}
 	from := slices.MinFunc(open, func(a, b request) int { return strings.Compare(a.NextDay, b.NextDay) }).NextDay
 	to := slices.MaxFunc(open, func(a, b request) int { return strings.Compare(a.LastDay, b.LastDay) }).LastDay
-	days, err := dayNames(ctx, s.DB, from, to, redactedDays)
+	days, err := dayNames(ctx, s.DB.Reader, from, to, redactedDays)
 	if err != nil {
 		return err
 	}

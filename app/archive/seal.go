@@ -36,7 +36,7 @@ type Sealer struct {
 // and deletes the segments. Segments of days that were sealed earlier are included. If the storage
 // holds the day already, Seal never overwrites it, but reads it back and records it.
 func (s *Sealer) Seal(ctx context.Context, day string) error {
-	last, found, err := Last(ctx, s.DB)
+	last, found, err := Last(ctx, s.DB.Reader)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 		from = time.Time{}
 	}
 	w := NewDayWriter(s.Storage, day, previous)
-	w.now, w.erased = s.Now, requested(s.DB)
+	w.now, w.erased = s.Now, requested(s.DB.Reader)
 	if err := s.writeObserved(ctx, w, day); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 // stillOpen returns ErrExist if another node has sealed the day. If it returns nil, segments listed
 // before the call were complete, because they are deleted only when the day is recorded.
 func (s *Sealer) stillOpen(ctx context.Context, day string) error {
-	last, found, err := Last(ctx, s.DB)
+	last, found, err := Last(ctx, s.DB.Reader)
 	if err == nil && found && last.Day >= day {
 		return fmt.Errorf("another node sealed %s: %w", last.Day, ErrExist)
 	}
@@ -117,11 +117,15 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 	if err != nil {
 		return err
 	}
+	posts, err := postsOf(ctx, d, s.Now())
+	if err != nil {
+		return err
+	}
 	return s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := Record(ctx, tx, d, s.Now()); err != nil {
 			return err
 		}
-		if err := addPosts(ctx, tx, d, s.Now()); err != nil {
+		if err := addPosts(ctx, tx, posts); err != nil {
 			return err
 		}
 		return errors.Join(deleteSegments(ctx, tx, ids), s.forgetSalt(ctx, tx, day), generation.Moved(ctx, tx, generation.Archive))

@@ -116,6 +116,24 @@ func TestAgentsTable(t *testing.T) {
 	})
 }
 
+// TestActivityIsCountedWithoutTheWriter checks that counting the activity takes no connection that writes, because it
+// can take seconds. On SQLite there is only one.
+func TestActivityIsCountedWithoutTheWriter(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.SQLite)
+	populate(t, db)
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := prediction.CountActivity(ctx, db, start); err != nil {
+		t.Errorf("while another transaction writes: %v", err)
+	}
+}
+
 func TestActivityForgets(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

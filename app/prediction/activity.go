@@ -15,7 +15,7 @@ import (
 )
 
 // CountActivity brings the recent activity of all agents up to date; see agent.Activity.
-func CountActivity(ctx context.Context, db bun.IDB, now time.Time) error {
+func CountActivity(ctx context.Context, db *database.DB, now time.Time) error {
 	now = now.UTC()
 	day, month := database.FirstID(now.Add(-24*time.Hour)), database.FirstID(now.AddDate(0, 0, -30))
 	return agent.CountActivity(ctx, db, now, db.NewRaw(`SELECT agent_id, SUM(CASE WHEN id >= ? THEN 1 ELSE 0 END) AS predictions_day,

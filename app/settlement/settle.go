@@ -64,7 +64,7 @@ func (s *Service) storedOutcomes(ctx context.Context, observed []market.Market) 
 	for _, m := range observed {
 		ids = append(ids, m.ID)
 	}
-	q := s.db.NewSelect().Model(&rows).Where("NOT o.applied")
+	q := s.db.Reader.NewSelect().Model(&rows).Where("NOT o.applied")
 	if len(ids) > 0 {
 		q = q.WhereOr("o.market_id IN (?)", bun.List(ids))
 	}
@@ -89,7 +89,7 @@ func (s *Service) candidates(
 			ids = append(ids, m.ID)
 		}
 	}
-	return market.Store{}.ByIDs(ctx, s.db, ids)
+	return market.Store{}.ByIDs(ctx, s.db.Reader, ids)
 }
 
 // withOpen returns the ids of the closed candidates that still have an open prediction or reference
@@ -104,11 +104,11 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 	if len(closed) == 0 {
 		return nil, nil
 	}
-	predicted, err := prediction.Store{}.MarketsWithOpen(ctx, s.db, closed)
+	predicted, err := prediction.Store{}.MarketsWithOpen(ctx, s.db.Reader, closed)
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.NewSelect().Model((*ReferencePrediction)(nil)).ColumnExpr("DISTINCT r.market_id").
+	err = s.db.Reader.NewSelect().Model((*ReferencePrediction)(nil)).ColumnExpr("DISTINCT r.market_id").
 		Where("r.market_id IN (?)", bun.List(closed)).Where("r.status = 'open'").Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("look for open reference rows: %w", err)
@@ -210,10 +210,10 @@ func (s *Service) movesClosing(ctx context.Context, o, before *Outcome) (bool, e
 	if !before.ClosedAt.IsZero() && before.ClosedAt.Before(earlier) {
 		earlier = before.ClosedAt
 	}
-	if after, err := prediction.PublishedAfter(ctx, s.db, o.MarketID, earlier); err != nil || after {
+	if after, err := prediction.PublishedAfter(ctx, s.db.Reader, o.MarketID, earlier); err != nil || after {
 		return after, err
 	}
-	after, err := s.db.NewSelect().Model((*ReferencePrediction)(nil)).Where("r.market_id = ?", o.MarketID).
+	after, err := s.db.Reader.NewSelect().Model((*ReferencePrediction)(nil)).Where("r.market_id = ?", o.MarketID).
 		Where("r.observed_at > ?", earlier).Exists(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for late reference rows: %w", err)
