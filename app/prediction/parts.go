@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -21,8 +22,8 @@ import (
 // waits for PartPatience and is then published alone. A thesis waits for ThesisPatience and is then discarded.
 //
 // prediction_parts has one row for each agent and market. Until the row has both parts, it is waiting, and a
-// new part of the same kind replaces the old one. A row with both parts is being published. Its id is the
-// Idempotency-Key, so a node that continues another node's work doesn't publish it again. A published row stays
+// new part of the same kind replaces the old one. A row with both parts is being published; a confidence that is
+// published alone first gets the thesis WithoutThesis. The row's id is the Idempotency-Key, so a node that continues another node's work doesn't publish it again. A published row stays
 // for PartsKept, so that a repeated part is recognised.
 
 const (
@@ -150,7 +151,7 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 		switch {
 		case part.Confidence != nil && *part.Confidence == *s.Confidence, part.Confidence == nil && part.Thesis == s.Thesis:
 			return nil // a repeat
-		case part.Confidence == nil && s.Thesis == "":
+		case part.Confidence == nil && s.Thesis == WithoutThesis:
 			return problem.InvalidRequest(problem.Field{Field: "text", Message: fmt.Sprintf(
 				"comes too late: the probability was published alone at %s, and a prediction can't be edited. Send a comment within %d minutes of its probability, or before it",
 				s.PublishedAt.Format(time.RFC3339), int(PartPatience/time.Minute))})
@@ -167,10 +168,10 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 	return nil
 }
 
-// publishParts publishes a row that has a confidence. If the publication is refused for good, it deletes the
+// publishParts publishes a row that has both parts. If the publication is refused for good, it deletes the
 // row and returns the refusal.
 func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) (refusal, err error) {
-	d := Draft{MarketID: s.MarketID, Confidence: s.Confidence, Thesis: cmp.Or(s.Thesis, WithoutThesis)}
+	d := Draft{MarketID: s.MarketID, Confidence: s.Confidence, Thesis: s.Thesis}
 	if wrong := d.Check(p.now()); len(wrong) > 0 {
 		err = problem.InvalidPrediction(wrong...)
 	} else {
@@ -227,8 +228,34 @@ func (p *Publisher) publishWaiting(ctx context.Context, s *parts) error {
 	if a.Status == agent.Disabled {
 		return p.endParts(ctx, s, forgetParts)
 	}
+	if s, err = p.claim(ctx, s); err != nil || s == nil {
+		return err
+	}
 	_, err = p.publishParts(ctx, *a, s)
 	return err
+}
+
+// claim completes a row that has only a confidence, so that a thesis which arrives from now on is refused and not
+// lost. It returns the row as it is then, or nil if it needs no publication any more.
+func (p *Publisher) claim(ctx context.Context, found *parts) (s *parts, err error) {
+	err = p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		s = &parts{AgentID: found.AgentID, MarketID: found.MarketID}
+		err := database.ForUpdate(tx.NewSelect().Model(s).WherePK().Where("id = ?", found.ID).Where("published_at IS NULL")).Scan(ctx)
+		if errors.Is(err, sql.ErrNoRows) {
+			s = nil
+			return nil
+		}
+		if err != nil || s.Thesis != "" {
+			return err
+		}
+		s.Thesis = WithoutThesis
+		_, err = tx.NewUpdate().Model(s).Column("thesis").WherePK().Exec(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim the parts of a prediction: %w", err)
+	}
+	return s, nil
 }
 
 // PartsWait reports whether any confidence waits for a thesis.

@@ -215,6 +215,17 @@ func TestPartsAfterACrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.expect(t, "1 0.6 Why.", "1 0.7 Changed.")
+		// A confidence was published alone, but its row doesn't say so yet.
+		d.add(t, "2", "0.3")
+		d.wait(prediction.PartPatience)
+		if _, err := d.PublishParts(t.Context(), d.now()); err != nil {
+			t.Fatal(err)
+		}
+		crash()
+		if got := d.add(t, "2", "Too late."); got != "invalid_request" {
+			t.Errorf("a late thesis: got %s", got)
+		}
+		d.expect(t, "1 0.6 Why.", "1 0.7 Changed.", "2 0.3 "+prediction.WithoutThesis)
 	})
 }
 
