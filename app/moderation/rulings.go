@@ -43,8 +43,12 @@ func (s *Service) Rule(ctx context.Context, act Act, r Ruling) error {
 			Action: audit.Ruling + "." + c.Kind, Target: target, Before: c.From, After: c.To,
 		})
 	}
-	if _, err := s.Settlement.Rule(ctx, r.Kind, r.Subject, decision); err != nil {
+	done, err := s.Settlement.Rule(ctx, r.Kind, r.Subject, decision)
+	if err != nil && done == (settlement.Change{}) {
 		return err
+	}
+	if err != nil { // the ruling is stored, and the next tick settles the rest
+		s.Log.Warn("predictions of a ruling are settled later", "kind", r.Kind, "subject", r.Subject, "error", err)
 	}
 	s.recheck(ctx)
 	return nil

@@ -68,7 +68,8 @@ type check func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error)
 //     the one it showed, if any. It holds until the market reopens.
 //   - KindMarketVoided takes all predictions of such a market out of all scores.
 //
-// Refusals: 404 not_found, 422 invalid_request, and 409 if there is nothing to decide.
+// Refusals: 404 not_found, 422 invalid_request, and 409 if there is nothing to decide. If Rule returns a change with
+// an error, the ruling is stored, and the next tick settles the predictions that are left.
 func (s *Service) Rule(ctx context.Context, kind, target string, r Ruling) (Change, error) {
 	check, err := s.checkOf(kind, target)
 	if err != nil {

@@ -258,6 +258,42 @@ func TestRulingsOnMarkets(t *testing.T) {
 	})
 }
 
+// onCommit is called after each commit.
+type onCommit func()
+
+func (f onCommit) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (f onCommit) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if e.Query == "COMMIT" {
+		f()
+	}
+}
+
+// TestRulingIsStoredAlthoughSettlingFails checks that Rule returns the change if its caller leaves after the ruling
+// was stored, and that the next tick settles the predictions.
+func TestRulingIsStoredAlthoughSettlingFails(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		s := w.service(0)
+		m := w.market("1", "", "x", start)
+		id := w.trade(s, m, w.agent(1), .6, .7)
+		closeWith(m, w.clock)
+		w.tick(s, m)
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		db.Watch(onCommit(leave))
+		change, err := s.Rule(ctx, KindMarketCorrected, "1", Ruling{Outcome: "Yes", Note: "n", Actor: "ada"})
+		if err == nil || change.To != "Yes" {
+			t.Fatalf("ruled %+v, error %v; want a change with an error", change, err)
+		}
+		w.tick(s, m)
+		if p := w.prediction(id); p.Status != prediction.Resolved {
+			t.Errorf("after the next tick the prediction is %s", p.Status)
+		}
+	})
+}
+
 func TestRulingsOnUnlinkedPredictions(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
