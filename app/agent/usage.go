@@ -64,6 +64,8 @@ type Usage struct {
 	flushing sync.RWMutex // held for reading while memory and table are added up
 	stop     chan struct{}
 	done     chan struct{}
+	// interrupt ends a flush that Start has begun.
+	interrupt context.CancelFunc
 }
 
 // NewUsage returns a Usage that writes to db.
@@ -165,8 +167,8 @@ func (u *Usage) ByHour(ctx context.Context, db bun.IDB, ids []uuid.UUID, n int) 
 	}
 	from := u.now().UTC().Truncate(time.Hour).Add(-time.Duration(n-1) * time.Hour)
 	// Wait for a running flush, which moves counts from memory to the table.
-	u.flushing.Lock()
-	defer u.flushing.Unlock()
+	u.flushing.RLock()
+	defer u.flushing.RUnlock()
 	var rows []usageHour
 	if err := db.NewSelect().Model(&rows).Where("agent_id IN ?", bun.Tuple(ids)).Where("hour >= ?", from).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read usage by hour: %w", err)
@@ -372,6 +374,8 @@ func writeHours(ctx context.Context, tx bun.Tx, rows []usageHour, at time.Time) 
 // Start begins to flush every ten seconds, until Stop.
 func (u *Usage) Start() {
 	u.stop, u.done = make(chan struct{}), make(chan struct{})
+	var running context.Context
+	running, u.interrupt = context.WithCancel(context.Background())
 	go func() {
 		defer close(u.done)
 		tick := time.NewTicker(usageFlush)
@@ -379,7 +383,7 @@ func (u *Usage) Start() {
 		for {
 			select {
 			case <-tick.C:
-				ctx, cancel := context.WithTimeout(context.Background(), usageFlush)
+				ctx, cancel := context.WithTimeout(running, usageFlush)
 				if err := u.Flush(ctx); err != nil {
 					u.log.Warn("can't write usage; it is kept for the next flush", "error", err)
 				}
@@ -391,9 +395,11 @@ func (u *Usage) Start() {
 	}()
 }
 
-// Stop ends the flushes after a last one.
+// Stop ends the flushes after a last one. If ctx ends, it waits for none.
 func (u *Usage) Stop(ctx context.Context) error {
 	close(u.stop)
+	defer u.interrupt()
+	defer context.AfterFunc(ctx, u.interrupt)()
 	<-u.done
 	return u.Flush(ctx)
 }

@@ -178,7 +178,9 @@ type transactions struct {
 	ended func()
 }
 
-func (c *transactions) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+func (c *transactions) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context {
+	return ctx
+}
 
 func (c *transactions) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	switch {
