@@ -147,8 +147,8 @@ func (l *Limits) lower(c *fiber.Ctx) {
 	}
 }
 
-// chargeMore returns the charges of n units beyond those that were counted before. In sum, no limit is charged more
-// than the whole of it, so that a limit below the cost of a read doesn't forbid the read.
+// chargeMore returns the charges of n units beyond those that were counted before. A request is never charged
+// more than the whole of a limit, so that a limit below the cost of a read doesn't forbid the read.
 func (l *Limits) chargeMore(c *fiber.Ctx, before, n int) []charge {
 	list := charges(c, &l.reads, &l.strangers.sharedReads, n)
 	for i := range list {

@@ -207,9 +207,8 @@ type streaming struct {
 }
 
 // admitStream admits a stream of a caller, or returns the time after which to try again. payers are the limits that
-// the cost counts against. At most streamTurns
-// streams of all callers work in the lane or wait for it, so that many streams at once don't fill its queue.
-// They wait for their turns without a place, and only after they have paid.
+// the cost counts against. At most streamTurns streams of all callers work in the lane or wait for it, so that many
+// streams at once don't fill its queue. They wait for their turns without a place, and only after they have paid.
 func (s *Server) admitStream(done <-chan struct{}, by bucketKey, payers []charge, cost Cost) (leave func(), retry time.Duration) {
 	ctx := context.Background() // each step below has a bound
 	payers = slices.Clone(payers)

@@ -124,14 +124,15 @@ const (
 	// OwnWithin is how long after a publish its agent gets a consensus that was counted for it. Afterwards the
 	// agent reads what Counter has stored.
 	OwnWithin = 5 * time.Minute
-	// countTakes is more than the time from the moment that a prediction bears, or that a count began, to its
+	// countTakes is an upper bound on the time from a prediction's CreatedAt, or from the start of a count, to its
 	// commit.
 	countTakes = 10 * time.Second
 )
 
 // Recount counts those consensus in stored again that may lack the latest prediction of an agent, and replaces
-// them. It stores nothing in the database. So an agent sees its prediction at once, and causes no more counts than
-// it has published in the last OwnWithin. A count reads a bounded number of rows; see prediction.Opinions.
+// them. It stores nothing in the database. An agent therefore sees its prediction at once. It causes at most one count
+// for each prediction that it published within OwnWithin. A count reads a bounded number of rows; see
+// prediction.Opinions.
 func (s *Store) Recount(
 	ctx context.Context, db bun.IDB, stored map[string]prediction.Consensus, agentID uuid.UUID, now time.Time,
 ) error {

@@ -41,10 +41,10 @@
 //
 // Publishing takes tallies, leaving out those that are locked, and then rows of market_consensus,
 // both in the same order. Workers on markets with different agents, siblings or not, don't wait for
-// each other, with two exceptions. A reference step takes a few milliseconds. And both may change
-// the same row of market_consensus, if agents of both begin or cease to count and have predictions
-// on one more market, or if one reveals predictions there. Then one waits until the other commits,
-// which is its next step.
+// each other, with two exceptions. A reference step takes a few milliseconds. And two workers can
+// change the same row of market_consensus. This happens if agents of both begin or cease to count and
+// have predictions on a third market, or if one worker reveals predictions there. The second worker
+// then waits until the first commits, which is the next step of the first.
 //
 // The ledger (score_entries) is append-only. A reversal repeats the entry it takes back with its
 // amounts negated, so a prediction's score is the sum of its entries. Each entry names the category
