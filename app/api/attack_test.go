@@ -181,15 +181,47 @@ func (h *handleReads) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	}
 }
 
-// complete asks MCP for handles that begin with the typed text, and returns its answer.
-func (s *service) complete(t *testing.T, address, typed string) string {
+// rpc sends a message to MCP without a key, and returns the status and the answer.
+func (s *service) rpc(t *testing.T, address, method string, params map[string]any) string {
 	t.Helper()
 	header := from(address)
 	header["Accept"], header["User-Agent"] = "application/json, text/event-stream", "test"
 	return sent(s.request(t, call{method: "POST", path: "/mcp/public", header: header, body: map[string]any{
-		"jsonrpc": "2.0", "id": 1, "method": "completion/complete",
-		"params": map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": "reviewRoutine"}, "argument": map[string]any{"name": "handle", "value": typed}},
+		"jsonrpc": "2.0", "id": 1, "method": method, "params": params,
 	}}))
+}
+
+// complete asks MCP for handles that begin with the typed text, and returns its answer.
+func (s *service) complete(t *testing.T, address, typed string) string {
+	t.Helper()
+	return s.rpc(t, address, "completion/complete", map[string]any{
+		"ref":      map[string]any{"type": "ref/prompt", "name": "reviewRoutine"},
+		"argument": map[string]any{"name": "handle", "value": typed},
+	})
+}
+
+// TestListsOfToolsPay checks that an address that lists the tools of MCP is stopped once its units are spent.
+func TestListsOfToolsPay(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		last := fmt.Sprintf(".%d.%d", rand.IntN(256), rand.IntN(256)) // new to Redis
+		attacker, other := "198.18"+last, "198.19"+last
+		listed := 0
+		for range 10 {
+			switch got := s.rpc(t, attacker, "tools/list", map[string]any{}); {
+			case strings.Contains(got, `"inputSchema"`):
+				listed++
+			case !strings.Contains(got, `"error"`) || !strings.Contains(got, "units"):
+				t.Errorf("%.300s", got)
+			}
+		}
+		if listed != 3 {
+			t.Errorf("%d lists for 3 times their units", listed)
+		}
+		if got := s.rpc(t, other, "tools/list", map[string]any{}); !strings.Contains(got, `"inputSchema"`) {
+			t.Errorf("another address: %.300s", got)
+		}
+	}, limited, func(c *config.Config) { c.RateLimitReads = config.Rate{N: 3 * int(httpserver.Listing), Per: time.Hour} })
 }
 
 // lockedBuffer is a log that a test can read while the service writes it.

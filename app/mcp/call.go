@@ -28,7 +28,9 @@ const userAgent = "pulsecast-mcp/1.0"
 // caller is the sender of a call.
 type caller struct {
 	// admit is httpserver.Server.Admit for the request. It is for answers that no call of the API makes.
-	admit     func(cost httpserver.Cost) (leave func(), err error)
+	admit func(cost httpserver.Cost) (leave func(), err error)
+	// charge counts the units of an answer from memory.
+	charge    func(cost httpserver.Cost) error
 	addr      netip.Addr // invalid if the listener is not TCP
 	requestID string
 	bearers   [][]byte // every Authorization header: the API refuses two headers, and an empty one

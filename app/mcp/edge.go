@@ -28,8 +28,8 @@ const (
 )
 
 // Register adds the two addresses. They accept only POST, because there are no sessions to listen to or to
-// end. A request counts against the limit of answers from memory. The calls in it, and completions that read
-// the database, count against the API's limits.
+// end. A request counts against the limit of answers from memory. The calls in it, lists of tools, and completions
+// that read the database, count against the API's limits.
 func (s *Server) Register(h *httpserver.Server) {
 	s.answer = h.App.Server().Handler
 	h.App.Post(Path, s.screen, h.Limits.Snapshot(), s.requireBearer(h), s.speak(h, s.speaker(false), bearers))
@@ -54,6 +54,10 @@ func (s *Server) speak(h *httpserver.Server, speaker func() (fiber.Handler, erro
 		by := caller{
 			addr: httpserver.ClientAddr(c), requestID: httpserver.RequestID(c),
 			admit: func(cost httpserver.Cost) (func(), error) { return h.Admit(c, cost) },
+			charge: func(cost httpserver.Cost) error {
+				_, err := h.AdmitParts(c, cost, 1)
+				return err
+			},
 		}
 		if credentials != nil {
 			by.bearers = credentials(c)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/signal"
 )
@@ -36,6 +37,9 @@ The key or the access token of the agent is a header of this connection, set by 
 
 // listTTL is how long clients may reuse lists of tools, prompts and resources.
 const listTTL = 5 * time.Minute
+
+// toolsCost is what a list of tools costs: about 3 ms of a processor.
+const toolsCost = httpserver.Listing
 
 // Dependencies are the other parts of the service that MCP needs.
 type Dependencies struct {
@@ -70,12 +74,16 @@ func (s *Server) speaker(public bool) func() (fiber.Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tools of MCP: %w", err)
 		}
-		return speakHTTP(s.build(tools, public)), nil
+		server, err := s.build(tools, public)
+		if err != nil {
+			return nil, fmt.Errorf("tools of MCP: %w", err)
+		}
+		return speakHTTP(server), nil
 	})
 }
 
 // build makes the server of one address. The public one has only the parts that need no key.
-func (s *Server) build(tools []*tool, public bool) *sdk.Server {
+func (s *Server) build(tools []*tool, public bool) (*sdk.Server, error) {
 	name, what := "pulsecast", publishing
 	if public {
 		name, what = "pulsecast-public", fmt.Sprintf(reading, s.config.BaseURL+Path)
@@ -90,17 +98,36 @@ func (s *Server) build(tools []*tool, public bool) *sdk.Server {
 			Completions: &sdk.CompletionCapabilities{},
 		},
 	})
-	server.AddReceivingMiddleware(refuseStrangeURIs)
+	server.AddReceivingMiddleware(refuseStrangeURIs, payForTools)
 	byName := map[string]*tool{}
 	for _, t := range tools {
 		byName[t.name] = t
-		if t.public || !public {
-			server.AddTool(t.sdk(), s.handle(t))
+		if !t.public && public {
+			continue
 		}
+		offered, err := t.sdk()
+		if err != nil {
+			return nil, err
+		}
+		server.AddTool(offered, s.handle(t))
 	}
 	addPrompts(server, public)
 	s.addResources(server, byName)
-	return server
+	return server, nil
+}
+
+// payForTools counts a list of tools against the reads limit of the caller, because its schemas are long. The list
+// is in memory, so it waits for no place.
+func payForTools(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if _, lists := r.(*sdk.ListToolsRequest); lists {
+			by, _ := ctx.Value(callerKey{}).(caller)
+			if err := by.charge(toolsCost); err != nil {
+				return nil, told(err)
+			}
+		}
+		return next(ctx, method, r)
+	}
 }
 
 // cacheable sets how long a client may reuse a list, which changes only with the program. A resource that

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -71,17 +72,27 @@ func readTools() ([]*tool, error) {
 }
 
 // sdk returns the tool in the SDK's form. The HTTP method decides its hints: POST only adds, a repeated
-// POST adds again, and PATCH replaces.
-func (t *tool) sdk() *sdk.Tool {
+// POST adds again, and PATCH replaces. The schemas are encoded here, because the SDK encodes its tools again for
+// every list.
+func (t *tool) sdk() (*sdk.Tool, error) {
+	input, err := json.Marshal(t.schema)
+	if err != nil {
+		return nil, fmt.Errorf("arguments of %s: %w", t.name, err)
+	}
+	output, err := json.Marshal(t.output)
+	if err != nil {
+		return nil, fmt.Errorf("answer of %s: %w", t.name, err)
+	}
 	reads := t.method == http.MethodGet
 	replaces := t.method == http.MethodPatch || t.method == http.MethodPut
 	open := !slices.Contains(closed, t.name)
 	return &sdk.Tool{
-		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.schema, OutputSchema: t.output,
+		Name: t.name, Title: t.title, Description: t.description,
+		InputSchema: json.RawMessage(input), OutputSchema: json.RawMessage(output),
 		Annotations: &sdk.ToolAnnotations{
 			Title: t.title, ReadOnlyHint: reads, IdempotentHint: reads || replaces, DestructiveHint: &replaces, OpenWorldHint: &open,
 		},
-	}
+	}, nil
 }
 
 // takeArguments joins the parameters and the fields of the body in one set of arguments. It inlines
