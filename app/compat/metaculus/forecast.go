@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -27,34 +28,69 @@ type forecastBody struct {
 	CDF         json.RawMessage `json:"continuous_cdf"`
 }
 
-// forecast accepts probabilities. It checks them all before it stores any. A probability waits for
-// its comment, unless the comment came first. Then both are published as a prediction.
-func (a *API) forecast(c *fiber.Ctx) error {
-	var list []forecastBody
-	if err := readBody(c, &list, `a JSON array: [{"question": 123, "probability_yes": 0.62}]`); err != nil {
-		return err
-	}
-	if len(list) == 0 || len(list) > maxForecasts {
-		return problem.InvalidRequest(problem.Field{Field: "[]", Message: fmt.Sprintf("must hold 1 to %d forecasts, got %d", maxForecasts, len(list))})
-	}
-	wanted := make([]prediction.Part, len(list))
-	for i, f := range list {
-		p, wrong := f.probability()
-		if wrong != "" {
-			return problem.InvalidRequest(problem.Field{Field: fmt.Sprintf("[%d].probability_yes", i), Message: wrong})
-		}
-		m, err := a.openQuestion(c, f.Question)
+// forecast accepts probabilities. Each counts as a publication, and Limits.Writes has counted one of them. A
+// probability waits for its comment, unless the comment came first. Then both are published as a prediction.
+func (a *API) forecast(limits *httpserver.Limits) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		list, err := readForecasts(c, limits.MaxWrites())
 		if err != nil {
 			return err
 		}
-		wanted[i] = prediction.Part{Agent: *author(c), MarketID: m.ID, Confidence: &p}
-	}
-	for _, part := range wanted {
-		if _, _, err := a.Publisher.AddPart(c.UserContext(), part); err != nil {
+		giveBack, err := limits.MoreWrites(c, len(list)-1)
+		if err != nil {
 			return err
 		}
+		stored, err := a.storeForecasts(c, list)
+		if err == nil {
+			return respond(c, fiber.StatusCreated, struct{}{})
+		}
+		if problem.As(err).Status >= fiber.StatusInternalServerError {
+			giveBack(len(list) - stored)
+		}
+		return err
 	}
-	return respond(c, fiber.StatusCreated, struct{}{})
+}
+
+// readForecasts reads the body, and refuses it if a probability is wrong. mostWrites is how many publications the
+// limits allow at once, or 0.
+func readForecasts(c *fiber.Ctx, mostWrites int) (list []forecastBody, err error) {
+	if err := readBody(c, &list, `a JSON array: [{"question": 123, "probability_yes": 0.62}]`); err != nil {
+		return nil, err
+	}
+	most := maxForecasts
+	if mostWrites > 0 {
+		most = min(most, mostWrites)
+	}
+	if len(list) == 0 || len(list) > most {
+		return nil, problem.InvalidRequest(problem.Field{
+			Field: "[]", Message: fmt.Sprintf("must hold 1 to %d forecasts, got %d", most, len(list)),
+		})
+	}
+	for i, f := range list {
+		if _, wrong := f.probability(); wrong != "" {
+			return nil, problem.InvalidRequest(problem.Field{Field: fmt.Sprintf("[%d].probability_yes", i), Message: wrong})
+		}
+	}
+	return list, nil
+}
+
+// storeForecasts stores forecasts after it has found the questions of all. It returns how many it has stored.
+func (a *API) storeForecasts(c *fiber.Ctx, list []forecastBody) (stored int, err error) {
+	wanted := make([]prediction.Part, len(list))
+	for i, f := range list {
+		m, err := a.openQuestion(c, f.Question)
+		if err != nil {
+			return 0, err
+		}
+		p, _ := f.probability()
+		wanted[i] = prediction.Part{Agent: *author(c), MarketID: m.ID, Confidence: &p}
+	}
+	for i, part := range wanted {
+		if _, _, err := a.Publisher.AddPart(c.UserContext(), part); err != nil {
+			return i, err
+		}
+	}
+	return len(list), nil
 }
 
 // probability returns the probability of a forecast, rounded to four decimals. wrong says what to

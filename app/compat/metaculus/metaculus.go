@@ -66,7 +66,7 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/posts/", httpserver.Page, a.listPosts)
 	get("/posts/:id/", httpserver.Lookup, a.getPost)
 	get("/users/me", httpserver.Shared, a.getUser)
-	post("/questions/forecast/", a.forecast)
+	post("/questions/forecast/", a.forecast(limits))
 	s.AllowBody(CommentsPath, MaxComment)
 	post(comments, a.comment)
 }

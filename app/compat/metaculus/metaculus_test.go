@@ -39,10 +39,13 @@ type service struct {
 	url, key string
 }
 
-func start(t *testing.T, kind database.Kind) *service {
+func start(t *testing.T, kind database.Kind, change ...func(*config.Config)) *service {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Addr, cfg.DatabaseURL, cfg.LogFormat, cfg.Registration, cfg.Drain = "127.0.0.1:0", dbtest.URL(t, kind), "off", "open", 0
+	for _, c := range change {
+		c(&cfg)
+	}
 	ln, err := net.Listen("tcp", cfg.Addr)
 	if err != nil {
 		t.Fatal(err)
@@ -167,12 +170,12 @@ func (s *service) predictions(t *testing.T) []string {
 	return list
 }
 
-func each(t *testing.T, test func(t *testing.T, s *service)) {
+func each(t *testing.T, test func(t *testing.T, s *service), change ...func(*config.Config)) {
 	t.Helper()
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			test(t, start(t, kind))
+			test(t, start(t, kind, change...))
 		})
 	}
 }
@@ -335,6 +338,48 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	s.key = key
+}
+
+// TestForecastsCountEach checks that an agent that sends many forecasts in each request can't store more than its
+// limit allows, and that only forecasts which the service failed to store aren't counted.
+func TestForecastsCountEach(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		forecasts := func(n int, last string) string {
+			one := `{"question":1001,"probability_yes":0.5},`
+			return "[" + strings.Repeat(one, n-1) + strings.Replace(one[:len(one)-1], "1001", last, 1) + "]"
+		}
+		rename := func(from, to string) {
+			t.Helper()
+			if _, err := s.DB.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []struct {
+			of, body string
+			gone     bool // the table of forecasts
+			status   int
+			detail   string
+		}{
+			{"failed forecasts count as one", forecasts(12, "1001"), true, 500, ""},
+			{"29 are left", forecasts(20, "1001"), false, 201, ""},
+			{"9 are left, and a refused request counts as one", forecasts(20, "1001"), false, 429, "8 publications are left of 30/h"},
+			{"8 are left, and an unknown question doesn't give them back", forecasts(5, "7"), false, 404, "no yes-or-no question"},
+			{"3 are left", forecasts(3, "1001"), false, 201, ""},
+			{"none is left", forecasts(1, "1001"), false, 429, "30/h"},
+		} {
+			if c.gone {
+				rename("prediction_parts", "gone")
+			}
+			status, answer := s.send(t, "POST", base+"/questions/forecast/", c.body)
+			if c.gone {
+				rename("gone", "prediction_parts")
+			}
+			if detail, _ := answer["detail"].(string); status != c.status || !strings.Contains(detail, c.detail) {
+				t.Errorf("%s: got status %d, %v; want %d %s", c.of, status, answer, c.status, c.detail)
+			}
+		}
+	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 30, Per: time.Hour} })
 }
 
 // TestLongComment checks that a report is cut to the length of a thesis, and that characters a
