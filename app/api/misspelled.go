@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,9 +21,25 @@ const longName = 7
 
 var separators = strings.NewReplacer("_", "", "-", "")
 
-// intended returns the known name that a misspelled one probably stands for, or "". Such names differ in
-// letter case, in _ and -, or in one letter (two if the known name is long).
+// intended returns the known name that a misspelled one probably stands for, or "".
 func intended(name string, known []string) string {
+	return cmp.Or(respelled(name, known), mistyped(name, known))
+}
+
+// respelled returns the known name that differs from a name only in letter case, and in _ and -, or "".
+func respelled(name string, known []string) string {
+	bare := separators.Replace(name)
+	for _, k := range known {
+		if strings.EqualFold(bare, k) {
+			return k
+		}
+	}
+	return ""
+}
+
+// mistyped returns the known name that differs from a name in one letter (two if the known name is long), apart
+// from the differences that respelled ignores, or "".
+func mistyped(name string, known []string) string {
 	fold := func(s string) string { return separators.Replace(strings.ToLower(s)) }
 	folded := fold(name)
 	for _, k := range known {
@@ -89,12 +106,25 @@ func unknownParameter(name string, known []string) error {
 }
 
 // refuseMisspelled fails fields whose names nearly match a known field of the object. prefix is put before
-// their names in the refusal.
+// their names in the refusal. A body can have tens of thousands of unknown names, so only the first maxUnknown are
+// compared letter by letter, and only maxUnknown are refused by name.
 func (o *object) refuseMisspelled(to *object, prefix string, known []string) {
-	for _, name := range o.unknown() {
-		if meant := intended(name, known); meant != "" {
-			o.read[name] = true
-			to.fail(prefix+name, "is not a field; did you mean %s?", meant)
+	unknown, refused := o.unknown(), 0
+	for i, name := range unknown {
+		meant := respelled(name, known)
+		if meant == "" && i < maxUnknown {
+			meant = mistyped(name, known)
 		}
+		if meant == "" {
+			continue
+		}
+		o.read[name] = true
+		to.fail(prefix+name, "is not a field; did you mean %s?", meant)
+		if refused++; refused == maxUnknown {
+			break
+		}
+	}
+	if refused > 0 && len(unknown) > maxUnknown {
+		to.wrong[len(to.wrong)-1].Message += fmt.Sprintf(" %d more fields are unknown.", len(unknown)-refused)
 	}
 }

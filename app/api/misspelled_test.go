@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -139,6 +140,45 @@ func TestRefusalsNameTheMistake(t *testing.T) {
 			a := s.do(t, c.call)
 			if a.status != c.status || !strings.Contains(a.text("detail"), c.says) {
 				t.Errorf("%s: %d %s", name, a.status, a.text("detail"))
+			}
+		}
+	})
+}
+
+// TestManyMisspelledFields checks that a refusal names few of the fields of a body that is full of misspelled ones,
+// and that another spelling of dryRun is found behind many unknown fields.
+func TestManyMisspelledFields(t *testing.T) {
+	t.Parallel()
+	typed, spelled := map[string]any{"predictions": []any{forecast(nil)}}, forecast(nil)
+	hidden := forecast(map[string]any{"dry_run": true})
+	for i := range 72_000 { // about 1 MiB of names, each with another letter in dryRun
+		typed["dryRun"[:i%6]+string(rune(0x4E00+i/6))+"dryRun"[i%6+1:]] = 1
+	}
+	for i := range 300 {
+		spelled["dryRun"+strings.Repeat("_", i+1)] = 1
+	}
+	for i := range 25 {
+		hidden[fmt.Sprintf("a%d", i)] = 1
+	}
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		for _, c := range []struct {
+			path, code string
+			body       any
+			errors     int
+			last       string
+		}{
+			{"/api/predictions/batch", "invalid_request", typed, 20, "did you mean dryRun? 71980 more fields are unknown."},
+			{"/api/predictions", "invalid_prediction", spelled, 20, "did you mean dryRun? 280 more fields are unknown."},
+			{"/api/predictions", "invalid_prediction", hidden, 1, "did you mean dryRun? 25 more fields are unknown."},
+		} {
+			a := s.do(t, call{method: "POST", path: c.path, bearer: key, body: c.body})
+			a.refused(http.StatusUnprocessableEntity, c.code)
+			if n := a.count("errors"); n != c.errors || len(a.raw) > 16<<10 {
+				t.Errorf("%s: %d errors in %d bytes, want %d", c.path, n, len(a.raw), c.errors)
+			}
+			if got := a.text("errors", a.count("errors")-1, "message"); !strings.HasSuffix(got, c.last) {
+				t.Errorf("%s: %.300s, want %s", c.path, got, c.last)
 			}
 		}
 	})

@@ -95,7 +95,8 @@ func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string
 	return d, dryRun, unknownFields(unknown)
 }
 
-// maxUnknown bounds how many unknown fields the answer names, because the answer is kept for a day.
+// maxUnknown bounds how many unknown or misspelled fields of an object an answer names, because the answer is kept
+// for a day.
 const maxUnknown = 20
 
 func unknownFields(names []string) []string {
