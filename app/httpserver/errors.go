@@ -210,7 +210,11 @@ func badRequest(status int, detail string) *problem.Error {
 func (s *Server) refuseMalformed(fctx *fasthttp.RequestCtx, err error) {
 	r := s.open(fctx)
 	defer s.finish(fctx, r)
-	p := malformed(err, s.maxBody(&fctx.Request.Header))
+	most, anonymous := s.maxBody(&fctx.Request.Header)
+	p := malformed(err, most)
+	if anonymous && p.Code == problem.CodePayloadTooLarge.Name {
+		p = problem.MissingCredentials(s.keyHint).With(err)
+	}
 	if c, ok := fctx.Conn().(*strictConn); ok {
 		c.unread.Store(true)
 		if c.framing.refusal != nil {

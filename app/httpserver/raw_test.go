@@ -102,6 +102,44 @@ func TestMalformedRequests(t *testing.T) {
 	})
 }
 
+// TestLargeBodiesNeedAKey checks that a request without a credential can't make the server wait, with memory for it,
+// for a body that only agents may send.
+func TestLargeBodiesNeedAKey(t *testing.T) {
+	t.Parallel()
+	const large = 1 << 20
+	n := run(t, nil, func(s *Server) {
+		received := func(c *fiber.Ctx) error { return c.SendString(fmt.Sprint(len(c.Body()))) }
+		s.App.Post("/api/large", received)
+		s.App.Post("/api/open", received)
+		s.AllowBody("/api/large", large)
+		s.AllowAnonymousBody("/api/open", large)
+	})
+	const key = "Authorization: Bearer key\r\n"
+	for _, tt := range []struct {
+		name, path, header string
+		announced, sent    int
+		status             int
+		says               string
+	}{
+		{"announced without a key", "/api/large", "", large, 0, 401, "missing_credentials"},
+		{"announced without a key, with a query", "/api/large?dryRun=true", "", large, 0, 401, "missing_credentials"},
+		{"too large with a key", "/api/large", key, large + 1, 0, 413, "1048576 bytes"},
+		{"too large at another path", "/api/x", key, large, 0, 413, "65536 bytes"},
+		{"with a key", "/api/large", key, large, large, 200, "1048576"},
+		{"ordinary without a key", "/api/large", "", MaxBody, MaxBody, 200, "65536"},
+		{"without a key where none is needed", "/api/open", "", large, large, 200, "1048576"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := n.talk(t, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s",
+				tt.path, tt.header, tt.announced, strings.Repeat("a", tt.sent)), 1)[0]
+			if r.StatusCode != tt.status || !strings.Contains(r.body, tt.says) {
+				t.Errorf("got %d %s", r.StatusCode, r.body)
+			}
+		})
+	}
+}
+
 func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
 	n := run(t, nil, func(s *Server) {

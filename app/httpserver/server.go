@@ -72,9 +72,9 @@ type Server struct {
 
 	reads     *lane
 	opts      Options
-	direct    map[string]direct // by path; see Direct
-	bodies    map[string]int    // the largest body by path; see AllowBody
-	mounted   Mounted           // nil: nothing
+	direct    map[string]direct    // by path; see Direct
+	bodies    map[string]bodyLimit // by path; see AllowBody
+	mounted   Mounted              // nil: nothing
 	proxies   []netip.Prefix
 	docs      string // prefix of a problem's type
 	keyHint   string // ends the 401s of this package
@@ -101,7 +101,7 @@ func New(opts Options) *Server {
 	s := &Server{
 		opts:      opts,
 		direct:    map[string]direct{},
-		bodies:    map[string]int{},
+		bodies:    map[string]bodyLimit{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
 		reads:     newReadLane(max(opts.Places, 1), !cfg.RateLimitReads.Off()),
 		proxies:   proxies,
@@ -133,7 +133,8 @@ func New(opts Options) *Server {
 	engine.Handler = s.serve(engine.Handler)
 	engine.ErrorHandler = s.refuseMalformed
 	engine.HeaderReceived = func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-		return fasthttp.RequestConfig{MaxRequestBodySize: s.maxBody(h)}
+		most, _ := s.maxBody(h)
+		return fasthttp.RequestConfig{MaxRequestBodySize: most}
 	}
 	engine.SecureErrorLogMessage = true // fasthttp's own texts quote the headers
 	engine.CloseOnShutdown = true
@@ -144,20 +145,38 @@ func New(opts Options) *Server {
 	return s
 }
 
-// AllowBody sets the largest body of requests for a path, in bytes. The path must have no parameters. Call
-// AllowBody before Start.
-func (s *Server) AllowBody(path string, most int) { s.bodies[path] = most }
+// bodyLimit is the largest body of requests for a path, in bytes.
+type bodyLimit struct {
+	most      int
+	anonymous bool // also without the header Authorization
+}
 
-// maxBody returns the largest body of a request with these headers, in bytes.
-func (s *Server) maxBody(h *fasthttp.RequestHeader) int {
+// AllowBody sets the largest body of requests for a path, in bytes. Requests without the header Authorization keep
+// MaxBody. The path must have no parameters. Call AllowBody before Start.
+func (s *Server) AllowBody(path string, most int) { s.bodies[path] = bodyLimit{most: most} }
+
+// AllowAnonymousBody is AllowBody for requests with and without the header Authorization.
+func (s *Server) AllowAnonymousBody(path string, most int) {
+	s.bodies[path] = bodyLimit{most: most, anonymous: true}
+}
+
+// maxBody returns the largest body of a request with these headers, in bytes. anonymous says that the request could
+// have a larger one with the header Authorization. fasthttp makes room for the announced length before any handler
+// runs, so only requests with that header may announce a large one.
+func (s *Server) maxBody(h *fasthttp.RequestHeader) (most int, anonymous bool) {
 	path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
 	if s.mounted != nil {
 		path = s.mounted.Rest(path)
 	}
-	if most, ok := s.bodies[string(path)]; ok {
-		return most
+	limit, ok := s.bodies[string(path)]
+	switch {
+	case !ok:
+		return MaxBody, false
+	case limit.anonymous || len(h.Peek(fiber.HeaderAuthorization)) > 0:
+		return limit.most, false
+	default:
+		return MaxBody, true
 	}
-	return MaxBody
 }
 
 // keyHint returns the sentence that says how to get a key.

@@ -89,7 +89,11 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.http = httpserver.New(httpserver.Options{Config: &settings, Version: version.API, Logger: s.log})
 	s.http.AllowBody(api.BatchPath, api.MaxBatchBody)
 	s.http.AllowBody(metaculus.CommentsPath, metaculus.MaxComment)
-	s.http.AllowBody(root, api.MaxBatchBody) // a plan may be large
+	allowPlan := s.http.AllowBody // a plan may be large
+	if s.token == "" {
+		allowPlan = s.http.AllowAnonymousBody
+	}
+	allowPlan(root, api.MaxBatchBody)
 	s.http.Mount(s)
 	s.register(s.http.App)
 	return s, nil
