@@ -58,7 +58,7 @@ type API struct {
 	inbox       *inbox.Reader
 	answers     *answer.Cache
 	exports     *exports
-	downloads   chan struct{} // one entry for each file being sent
+	downloads   *httpserver.Places
 	agents      agent.Store
 	markets     market.Store
 	newsItems   news.Store
@@ -71,7 +71,7 @@ func (a *API) Register(s *httpserver.Server) {
 	a.admit, a.Intelligence.Admit, a.admitParts = s.Admit, s.Admit, s.AdmitParts
 	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds})
 	a.exports = newExports()
-	a.downloads = make(chan struct{}, downloadsAtOnce)
+	a.downloads = httpserver.NewPlaces(downloadsAtOnce, downloadsOfCaller)
 	a.agents.Names = a.Names
 	a.inbox = &inbox.Reader{Leaderboard: a.Leaderboard, Now: a.Now}
 	limits := s.Limits

@@ -23,8 +23,12 @@ import (
 )
 
 const (
-	// downloadsAtOnce is how many files a node sends at a time.
-	downloadsAtOnce = 64
+	// downloadsAtOnce is how many files a node sends at a time, and downloadsOfCaller how many of them to one
+	// caller. A caller can read slowly, and then holds its places until the answers end.
+	downloadsAtOnce   = 64
+	downloadsOfCaller = 4
+	// downloadRetry is the Retry-After of a refused download.
+	downloadRetry = 5 * time.Second
 	// maxWhole is the size in bytes up to which a JSON file is sent from memory. A larger redactions.json is
 	// streamed like the Parquet files.
 	maxWhole = 1 << 20
@@ -259,19 +263,27 @@ func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) erro
 		h.Set(fiber.HeaderContentRange, fmt.Sprintf("bytes */%d", o.Size()))
 		return errors.Join(err, o.Close())
 	}
-	select {
-	case a.downloads <- struct{}{}:
-	default:
-		return errors.Join(problem.Unavailable("Many files are being sent. Try again.", 5*time.Second), o.Close())
+	leave, err := a.downloads.Enter(c)
+	if err != nil {
+		return errors.Join(noDownload(err), o.Close())
 	}
 	h.SetContentType(mime)
 	if partial {
 		c.Status(fiber.StatusPartialContent)
 		h.Set(fiber.HeaderContentRange, fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, o.Size()))
 	}
-	body := &part{bufio.NewReaderSize(io.NewSectionReader(o, from, n), downloadBuffer), o, func() { <-a.downloads }}
+	body := &part{bufio.NewReaderSize(io.NewSectionReader(o, from, n), downloadBuffer), o, leave}
 	c.Context().SetBodyStream(body, int(n))
 	return nil
+}
+
+// noDownload returns the refusal for a file that can't be sent now.
+func noDownload(err error) error {
+	if errors.Is(err, httpserver.ErrShare) {
+		return problem.RateLimited(fmt.Sprintf("You already receive %d files at a time, the maximum, or other keys of your "+
+			"address or owner receive %d. Wait until one is complete.", downloadsOfCaller, 2*downloadsOfCaller), downloadRetry)
+	}
+	return problem.Unavailable("Many files are being sent. Try again.", downloadRetry)
 }
 
 // hashOf returns the SHA-256 of an object, in hex. It reads the object in small parts.

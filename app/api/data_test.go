@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -111,6 +113,59 @@ func TestDataIsKept(t *testing.T) {
 				t.Errorf("the sealed day is missing: %s", a.raw)
 			}
 		})
+	}
+}
+
+// TestDownloadsOfOneCaller checks that an address that never reads the files it asks for gets only its share of the
+// places for downloads, and that others can still download.
+func TestDownloadsOfOneCaller(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL, c.TrustedProxies = "file://"+folder, "127.0.0.1" })
+	s := run(t, cfg, app.Options{Now: (&clock{}).now}, func(a *app.App) {
+		if err := demo.Seed(t.Context(), a.DB, examplesAt); err != nil {
+			t.Fatal(err)
+		}
+		sealSample(t, a)
+	})
+	name := filepath.Join(folder, "days", "2026-11-18", archive.RedactionsName)
+	list := append([]byte("[]"), bytes.Repeat([]byte(" "), 32<<20)...) // more than the buffers of sockets hold
+	if err := os.WriteFile(name, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	download := func(address, key string) *http.Response {
+		t.Helper()
+		res, err := http.DefaultTransport.RoundTrip(s.request(t, call{
+			path: "/api/data/days/2026-11-18/" + archive.RedactionsName, bearer: key, header: from(address),
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if t.Cleanup(func() { res.Body.Close() }); res.StatusCode != http.StatusOK {
+			res.Body.Close()
+		}
+		return res
+	}
+	key := s.register(t, "Ada")
+	var held []*http.Response
+	for i := range 8 {
+		res := download("192.0.2.1", "")
+		if want := i < 4; (res.StatusCode == http.StatusOK) != want || !want && res.StatusCode != http.StatusTooManyRequests {
+			t.Errorf("download %d: %d", i+1, res.StatusCode)
+		}
+		held = append(held, res)
+	}
+	for _, other := range [][2]string{{"192.0.2.2", ""}, {"192.0.2.1", key}} {
+		if res := download(other[0], other[1]); res.StatusCode != http.StatusOK {
+			t.Errorf("%q: %d", other, res.StatusCode)
+		}
+	}
+	held[0].Body.Close()
+	deadline := time.Now().Add(time.Minute)
+	for download("192.0.2.1", "").StatusCode != http.StatusOK {
+		if time.Now().After(deadline) {
+			t.Fatal("the place of a closed download isn't free again")
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -22,50 +23,36 @@ const (
 
 // streams are the open streams of this node.
 type streams struct {
-	most, mostOfAddress int
-	turns               chan struct{} // has an element for each stream in its turn
+	places *Places
+	turns  chan struct{} // has an element for each stream in its turn
 
-	mu        sync.Mutex
-	stopped   bool
-	places    int
-	byAddress map[bucketKey]int
-	open      map[*Stream]struct{}
+	mu      sync.Mutex
+	stopped bool
+	open    map[*Stream]struct{}
 }
 
 func newStreams(most, mostOfAddress int) *streams {
 	return &streams{
-		most: most, mostOfAddress: mostOfAddress, turns: make(chan struct{}, streamTurns),
-		byAddress: map[bucketKey]int{}, open: map[*Stream]struct{}{},
+		places: NewPlaces(most, mostOfAddress), turns: make(chan struct{}, streamTurns), open: map[*Stream]struct{}{},
 	}
 }
 
-// enter takes a place. release gives it back.
+// enter takes a place, which counts against the address also if the request has a key. release gives it back.
 func (s *streams) enter(addr netip.Addr) (release func(), err error) {
-	key := addrKey(addr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.stopped:
+	if s.stopped {
 		return nil, problem.Unavailable("This node is stopping. Connect again.", time.Second)
-	case s.byAddress[key] >= s.mostOfAddress:
+	}
+	switch release, err = s.places.enter(addrKey(addr)); {
+	case errors.Is(err, ErrShare):
 		return nil, problem.RateLimited(fmt.Sprintf(
-			"Your address already has the maximum of %d open streams. Close one first.", s.mostOfAddress), streamRetry)
-	case s.places >= s.most:
+			"Your address already has the maximum of %d open streams. Close one first.", s.places.share), streamRetry)
+	case err != nil:
 		return nil, problem.Unavailable(fmt.Sprintf(
-			"This node already serves the maximum of %d streams. Try again, or poll GET /api/agents/me/updates.", s.most), streamRetry)
+			"This node already serves the maximum of %d streams. Try again, or poll GET /api/agents/me/updates.", s.places.most), streamRetry)
 	}
-	s.places++
-	s.byAddress[key]++
-	return sync.OnceFunc(func() { s.leave(key) }), nil
-}
-
-func (s *streams) leave(key bucketKey) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.places--
-	if s.byAddress[key]--; s.byAddress[key] == 0 {
-		delete(s.byAddress, key)
-	}
+	return release, nil
 }
 
 // add registers a stream, so that stop closes it. It returns false after stop.
