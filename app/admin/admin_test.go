@@ -250,3 +250,37 @@ func TestAttemptsFromOneNetwork(t *testing.T) {
 		}
 	})
 }
+
+// TestOneAddressLocksNoAdminOut checks that refused attempts from one address don't count against the
+// name of the admin elsewhere, and that attempts from many addresses do.
+func TestOneAddressLocksNoAdminOut(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			_, err := store.Create(ctx, tx, audit.Shell, "ada", password, start)
+			return err
+		})
+		codes := map[string]int{}
+		for range 300 {
+			_, _, err := store.SignIn(t.Context(), db, "ada", "wrong", "192.0.2.1", start)
+			codes[code(err)]++
+		}
+		if codes["invalid_sign_in"] != 8 || codes["rate_limited"] != 292 {
+			t.Errorf("300 wrong passwords from one address: %v, want 8 to be checked and 292 refused", codes)
+		}
+		if _, _, err := store.SignIn(t.Context(), db, "ada", password, "198.51.100.1", start); err != nil {
+			t.Errorf("the admin, from another address: %v", err)
+		}
+		// An attack from many addresses reaches the last limit, so put its count just below.
+		const below = "INSERT INTO admin_attempts (subject, since, failures) VALUES ('n:ada', ?, 199)"
+		if _, err := db.ExecContext(t.Context(), below, database.Now(start)); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"invalid_sign_in", "rate_limited"} {
+			from := "203.0.113." + strconv.Itoa(i)
+			if _, _, err := store.SignIn(t.Context(), db, "ada", "wrong", from, start); code(err) != want {
+				t.Errorf("attempt %d of 201 from anywhere: %v, want %s", 200+i, err, want)
+			}
+		}
+	})
+}

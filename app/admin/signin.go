@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,8 +15,8 @@ import (
 )
 
 // Limits of failed sign-ins within failWindow: for one name from one address, for any name from one
-// address, and for one name from any address. The last limit is high, so that a stranger can't
-// easily lock an admin out.
+// address, and for one name from any address. The last limit is high, and counts nothing that an
+// earlier one refuses, so that a stranger can't easily lock an admin out.
 const (
 	failWindow     = 15 * time.Minute
 	maxFromHere    = 8
@@ -76,15 +75,16 @@ func (s Store) SignIn(
 	return token, a, err
 }
 
-// limit is how often a subject may be counted within failWindow.
+// limit is how many attempts of a subject are allowed within failWindow.
 type limit struct {
 	subject string
 	most    int64
 }
 
+// count counts an attempt against each limit in turn, and stops at the first one that is exceeded.
 func (Store) count(ctx context.Context, db *database.DB, now time.Time, limits ...limit) error {
 	now = database.Now(now)
-	var refused error
+	var refused error // returned after the commit, because a refused attempt counts
 	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.NewDelete().Model((*attempts)(nil)).Where("since <= ?", now.Add(-failWindow)).Exec(ctx); err != nil {
 			return err
@@ -99,7 +99,10 @@ func (Store) count(ctx context.Context, db *database.DB, now time.Time, limits .
 			}
 			if row.Failures > limit.most {
 				wait := row.Since.Add(failWindow).Sub(now)
-				refused = errors.Join(refused, problem.RateLimited(fmt.Sprintf("Too many failed sign-ins. Try again in %s.", wait.Round(time.Minute)+time.Minute), wait))
+				refused = problem.RateLimited(
+					fmt.Sprintf("Too many failed sign-ins. Try again in %s.", wait.Round(time.Minute)+time.Minute), wait,
+				)
+				return nil
 			}
 		}
 		return nil
