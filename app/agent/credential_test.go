@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -172,12 +173,95 @@ func TestSessions(t *testing.T) {
 		if !session.ExpiresAt.Equal(at.Add(time.Minute)) {
 			t.Errorf("a session outlives its key: %s", session.ExpiresAt)
 		}
-		if n, err := store.PurgeSessions(t.Context(), db, at.Add(time.Minute)); err != nil || n != 1 || valid(t, db, short) || !valid(t, db, yours) {
-			t.Errorf("purged %d, %v", n, err)
+		if _, err := store.Prune(t.Context(), db, at.Add(2*time.Minute)); err != nil || valid(t, db, short) || !valid(t, db, yours) {
+			t.Errorf("pruning left the session that ended, or deleted the other; %v", err)
 		}
 		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { return store.EndSessionsOf(ctx, tx, other.ID) })
 		if valid(t, db, yours) {
 			t.Error("the sessions of a credential didn't end")
+		}
+	})
+}
+
+// TestSessionsAreBounded checks that the session after the hundredth ends the oldest, and nothing else: not
+// the sessions of another agent, and not the access token of an app.
+func TestSessionsAreBounded(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		ada, bob := create(t, db, "Ada"), create(t, db, "Bob")
+		_, key := issue(t, db, ada.ID, "")
+		_, other := issue(t, db, bob.ID, "")
+		bobs := start(t, db, bob.ID, other.ID)
+		access := agent.NewAccessToken()
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			g := &agent.Grant{ID: uuid.New(), AgentID: ada.ID, Credential: key.ID, ClientID: "c", Scope: agent.ScopeRead}
+			if err := store.OpenGrant(ctx, tx, g, at); err != nil {
+				return err
+			}
+			hash := agent.Hash(access)
+			_, err := store.StoreAccessToken(ctx, tx, g, hash[:], at)
+			return err
+		})
+		begin := func(after time.Duration) (token string) {
+			inTx(t, db, func(ctx context.Context, tx bun.Tx) (err error) {
+				token, _, err = store.StartSession(ctx, tx, ada.ID, key.ID, time.Time{}, at.Add(after))
+				return err
+			})
+			return token
+		}
+		expired := begin(-agent.SessionLifetime) // ends at the moment at, so it doesn't count
+		var tokens []string
+		for i := range agent.MaxSessions {
+			tokens = append(tokens, begin(time.Duration(i)*time.Second))
+		}
+		for i, token := range tokens {
+			if !valid(t, db, token) {
+				t.Errorf("session %d of %d doesn't work", i+1, agent.MaxSessions)
+			}
+		}
+		newest := begin(time.Hour)
+		for credential, want := range map[string]bool{
+			expired: false, tokens[0]: false, tokens[1]: true, tokens[99]: true, newest: true, bobs: true, access: true,
+		} {
+			if valid(t, db, credential) != want {
+				t.Errorf("after one more session, %.6s… is valid: %t", credential, !want)
+			}
+		}
+		n, err := db.NewSelect().Model((*agent.Session)(nil)).Where("agent_id = ?", ada.ID).Where("grant_id IS NULL").
+			Where("expires_at > ?", at).Count(t.Context())
+		if err != nil || n != 100 {
+			t.Errorf("%d sessions are left, %v; want 100", n, err)
+		}
+	})
+}
+
+// TestEndedSessionsArePrunedInBatches checks that one statement deletes at most a thousand sessions.
+func TestEndedSessionsArePrunedInBatches(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		a := create(t, db, "Ada")
+		_, key := issue(t, db, a.ID, "")
+		kept := start(t, db, a.ID, key.ID)
+		ended := make([]agent.Session, 1500)
+		for i := range ended {
+			hash := agent.Hash(fmt.Sprint(i))
+			ended[i] = agent.Session{Hash: hash[:], AgentID: a.ID, Credential: key.ID, CreatedAt: at.Add(-time.Hour), ExpiresAt: at.Add(-time.Minute)}
+		}
+		if _, err := db.NewInsert().Model(&ended).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []struct {
+			more bool
+			left int64
+		}{{true, 501}, {false, 1}} {
+			more, err := store.Prune(t.Context(), db, at)
+			left, err2 := db.NewSelect().Model((*agent.Session)(nil)).Count(t.Context())
+			if err := errors.Join(err, err2); err != nil || more != want.more || left != want.left {
+				t.Errorf("batch %d: more %t and %d left (%v), want %+v", i+1, more, left, err, want)
+			}
+		}
+		if !valid(t, db, kept) {
+			t.Error("a session that hasn't ended was deleted")
 		}
 	})
 }
@@ -235,6 +319,7 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 			run  func(ctx context.Context, tx bun.Tx) error
 		}{
 			{"end a session", func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, token) }},
+			{"end a session that other nodes may still accept", func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, token) }},
 			{"revoke a key", func(ctx context.Context, tx bun.Tx) error { return store.RevokeKey(ctx, tx, a.ID, key.ID, at) }},
 			{"disable", func(ctx context.Context, tx bun.Tx) error {
 				_, err := store.SetStatus(ctx, tx, a.ID, agent.Disabled, at)

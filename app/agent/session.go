@@ -13,8 +13,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// SessionLifetime is the lifetime of a session, unless its key expires sooner.
-const SessionLifetime = 24 * time.Hour
+const (
+	// SessionLifetime is the lifetime of a session, unless its key expires sooner.
+	SessionLifetime = 24 * time.Hour
+	// MaxSessions is the most sessions of an agent. Another session ends the oldest. Access tokens of
+	// grants don't count.
+	MaxSessions = 100
+)
 
 // Session is a short-lived bearer credential: a session token begun with a key, or the access token
 // of a grant. Only its hash is stored.
@@ -34,9 +39,9 @@ type Session struct {
 
 // StartSession begins a session of an agent with a credential that was just verified. The session
 // ends after SessionLifetime, or at until if that isn't zero and sooner, or at the end of a local
-// key if that is sooner. StartSession returns ErrNoCredential if the agent has been disabled, its
-// account closed or its local key ended in the meantime. It locks the agent's row, so that none of
-// these can happen while the session begins.
+// key if that is sooner. If the agent has MaxSessions, the oldest ends. StartSession returns
+// ErrNoCredential if the agent has been disabled, its account closed or its local key ended in the
+// meantime. It locks the agent's row, so that none of these can happen while the session begins.
 func (s Store) StartSession(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, until, now time.Time,
 ) (token string, session *Session, err error) {
@@ -52,6 +57,9 @@ func (s Store) StartSession(
 	if end = earlier(end, ends); !end.After(now) {
 		return "", nil, ErrNoCredential
 	}
+	if err := makeRoom(ctx, tx, agentID, now); err != nil {
+		return "", nil, err
+	}
 	token = newToken()
 	hash := Hash(token)
 	session = &Session{Hash: hash[:], AgentID: agentID, Credential: credential, CreatedAt: now, ExpiresAt: end}
@@ -59,6 +67,18 @@ func (s Store) StartSession(
 		return "", nil, fmt.Errorf("start session: %w", err)
 	}
 	return token, session, nil
+}
+
+// makeRoom ends the oldest sessions of an agent that has MaxSessions or more. It doesn't bump the
+// credential generation. If it did, a program that begins a session for each request would make every
+// node look up all credentials again each time. So a node that has cached such a session accepts it
+// for up to a minute more.
+func makeRoom(ctx context.Context, tx bun.Tx, agentID uuid.UUID, now time.Time) error {
+	beyond := tx.NewSelect().Model((*Session)(nil)).Column("hash").Where("agent_id = ?", agentID).
+		Where("grant_id IS NULL").Where("expires_at > ?", now).
+		OrderExpr("created_at DESC, hash").Limit(MaxSessions).Offset(MaxSessions - 1)
+	_, err := deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("hash IN (?)", beyond) })
+	return err
 }
 
 // endOf locks an agent and returns the end of its credential. A zero time means no end, as for a
@@ -115,10 +135,15 @@ func (Store) FindSession(ctx context.Context, db bun.IDB, token string, now time
 	return &row.Session, row.Agent.utc(), nil
 }
 
-// EndSession ends the session of a token. It does nothing if the session has ended already.
+// EndSession ends the session of a token. It bumps the credential generation even if the session has
+// ended already, because a node may have cached a session that a newer one replaced.
 func (Store) EndSession(ctx context.Context, tx bun.Tx, token string) error {
 	hash := Hash(token)
-	return endSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("hash = ?", hash[:]) })
+	_, err := deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("hash = ?", hash[:]) })
+	if err != nil {
+		return err
+	}
+	return bump(ctx, tx)
 }
 
 // HasSessions reports whether there are sessions begun with a credential.
@@ -132,7 +157,11 @@ func (Store) HasSessions(ctx context.Context, db bun.IDB, credential string) (bo
 
 // EndSessionsOf ends the sessions begun with a credential.
 func (Store) EndSessionsOf(ctx context.Context, tx bun.Tx, credential string) error {
-	return endSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("credential = ?", credential) })
+	n, err := deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("credential = ?", credential) })
+	if err != nil || n == 0 {
+		return err
+	}
+	return bump(ctx, tx)
 }
 
 // EndAgentSessions ends every session and every grant of an agent and returns their number.
@@ -176,23 +205,8 @@ func (Store) CountSessions(ctx context.Context, db bun.IDB, agentID uuid.UUID, n
 	return int(sessions + grants), nil
 }
 
-func endSessions(ctx context.Context, tx bun.Tx, where func(*bun.DeleteQuery) *bun.DeleteQuery) error {
-	n, err := deleteSessions(ctx, tx, where)
-	if err != nil || n == 0 {
-		return err
-	}
-	return bump(ctx, tx)
-}
-
-// PurgeSessions deletes the expired sessions and returns their number.
-func (Store) PurgeSessions(ctx context.Context, db bun.IDB, now time.Time) (int64, error) {
-	return deleteSessions(ctx, db, func(q *bun.DeleteQuery) *bun.DeleteQuery {
-		return q.Where("expires_at <= ?", database.Now(now))
-	})
-}
-
-func deleteSessions(ctx context.Context, db bun.IDB, where func(*bun.DeleteQuery) *bun.DeleteQuery) (int64, error) {
-	res, err := where(db.NewDelete().Model((*Session)(nil))).Exec(ctx)
+func deleteSessions(ctx context.Context, tx bun.Tx, where func(*bun.DeleteQuery) *bun.DeleteQuery) (int64, error) {
+	res, err := where(tx.NewDelete().Model((*Session)(nil))).Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("end sessions: %w", err)
 	}

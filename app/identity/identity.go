@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,8 +38,6 @@ const (
 	askTimeout = 5 * time.Second
 	// maxBearer is the longest accepted bearer, in bytes.
 	maxBearer = 4096
-	// purgeEvery is how often ended sessions are deleted.
-	purgeEvery = 10 * time.Minute
 )
 
 // Principal is the sender of a request. Requests share it, so it is read-only.
@@ -114,9 +113,6 @@ type Service struct {
 	verifier Verifier
 	provider *provider // nil with the local registry
 	verdicts *memo.Cache[digest, verdict]
-
-	stop context.CancelFunc
-	done chan struct{}
 }
 
 // New builds the service for the configuration: with the central provider if IDENTITY_URL is set, else with
@@ -134,34 +130,15 @@ func New(o Options) *Service {
 	return s
 }
 
-// Start prepares the provider, and purges ended sessions until Stop.
+// Start prepares the provider, if there is one.
 func (s *Service) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stop, s.done = cancel, make(chan struct{})
 	if s.provider != nil {
 		s.provider.start()
 	}
-	go func() {
-		defer close(s.done)
-		tick := time.NewTicker(purgeEvery)
-		defer tick.Stop()
-		for {
-			if _, err := s.store.PurgeSessions(ctx, s.DB, s.Now()); err != nil && ctx.Err() == nil {
-				s.Log.Warn("ended sessions stay until the next purge", "error", err)
-			}
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
 }
 
 // Stop ends the work that Start began.
 func (s *Service) Stop() {
-	s.stop()
-	<-s.done
 	if s.provider != nil {
 		s.provider.stop()
 	}
@@ -244,7 +221,7 @@ func howToRenew(token string) string {
 	if agent.IsAccessToken(token) {
 		return "Access tokens end after an hour, with their key, or when the agent revokes the grant. Use the refresh token, or sign in again."
 	}
-	return "Sessions end after 24 hours, or with their key. Send POST /api/session with your API key for a new token."
+	return "Sessions end after 24 hours, with their key, or when the agent has begun " + strconv.Itoa(agent.MaxSessions) + " newer ones. Send POST /api/session with your API key for a new token."
 }
 
 // Session is a new session.

@@ -245,7 +245,6 @@ func TestQueriesOfACheck(t *testing.T) {
 		hooked := db.DB.WithQueryHook(queries)
 		counted := &database.DB{DB: hooked, Reader: db.Reader.WithQueryHook(queries), Kind: db.Kind, Breaker: db.Breaker}
 		n := newNode(t, counted, openRegistry)
-		n.Stop() // its purge is a query, too
 		for _, c := range []struct {
 			name, bearer, want string
 			queries            int64

@@ -40,6 +40,7 @@ func TestRun(t *testing.T) {
 				{"agent_usage", "INSERT INTO agent_usage (agent_id, hour, requests, errors, limited) VALUES (?1, ?0, 1, 0, 0)", days(89), days(91)},
 				{"agent_endpoints", "INSERT INTO agent_endpoints (agent_id, hour, method, route, ok, refused, limited, failed) VALUES (?1, ?0, 'GET', '/', 1, 0, 0, 0)", days(13), days(15)},
 				{"agent_errors", "INSERT INTO agent_errors (id, agent_id, created_at, method, route, status, code, request_id) VALUES (?2, ?1, ?0, 'GET', '/', 404, 'not_found', 'r')", days(29), days(31)},
+				{"sessions", "INSERT INTO sessions (hash, agent_id, credential, scope, created_at, expires_at) VALUES (?4, ?1, ?3, '', ?0, ?0)", now.Add(time.Minute), now.Add(-time.Minute)},
 				{"admin_attempts", "INSERT INTO admin_attempts (subject, since, failures) VALUES (?3, ?0, 1)", now.Add(-10 * time.Minute), now.Add(-20 * time.Minute)},
 				{"admin_sessions", "INSERT INTO admin_sessions (hash, admin_id, address, created_at, seen_at, expires_at) VALUES (?4, ?5, '', ?0, ?0, ?0)", now.Add(time.Minute), now.Add(-time.Minute)},
 				{"server_errors", "INSERT INTO server_errors (minute, count) VALUES (?0, 1)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},

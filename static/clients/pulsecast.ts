@@ -741,7 +741,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange an API key for a session token
-         * @description The token (`ps_…`) is a second bearer credential. It is valid for 24 hours, or until the key ends or DELETE ends the session.
+         * @description The token (`ps_…`) is a second bearer credential. It is valid for 24 hours, or until the key ends or DELETE ends the session. An agent has at most 100 sessions. Another one ends the oldest.
          */
         post: operations["createSession"];
         /**
