@@ -27,7 +27,8 @@ type Job struct {
 	Timeout time.Duration
 	// Run runs the job once. After a success, next is the pause before the next run, or Interval if
 	// next is zero. After a failure the pause is Interval, doubled for each further failure, up to
-	// five times Interval. It is never shorter than next.
+	// five times Interval. If the database can't be used then, the pause ends when it is available
+	// again. The pause is never shorter than next.
 	Run func(ctx context.Context) (next time.Duration, err error)
 	// Planned, if set, is called after each run with the time of the next one.
 	Planned func(ctx context.Context, at time.Time)
@@ -160,10 +161,11 @@ func (w *Worker) hold(ctx context.Context, job Job) {
 		}
 		if err != nil {
 			failures++
+			least, outage := next, w.db.Breaker.Err() != nil
 			next = max(backoff(job.Interval, failures), next)
 			w.log.Warn("job failed", "job", job.Name, "failures", failures, "again_in", next.Round(time.Millisecond), "error", err)
-			if w.db.Breaker.Err() != nil && w.awaitDatabase(ctx, next) {
-				continue
+			if outage {
+				next = max(least-w.awaitDatabase(ctx, next), 0)
 			}
 		} else {
 			failures = 0
@@ -178,18 +180,17 @@ func (w *Worker) hold(ctx context.Context, job Job) {
 	keeper.Wait()
 }
 
-// awaitDatabase waits until the database is available again, but no longer than most. It reports
-// whether the database is available.
-func (w *Worker) awaitDatabase(ctx context.Context, most time.Duration) bool {
-	timer := time.NewTimer(most)
+// awaitDatabase waits until the database is available again, but no longer than most. It returns how
+// long it waited.
+func (w *Worker) awaitDatabase(ctx context.Context, most time.Duration) time.Duration {
+	began, timer := time.Now(), time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case <-w.db.Breaker.Back():
-		return true
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return false
+	return time.Since(began)
 }
 
 // keep renews the lease until ctx ends or another worker holds it. While the database doesn't

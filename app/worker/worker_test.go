@@ -345,3 +345,142 @@ func TestNoLeaseWithAClockThatIsOff(t *testing.T) {
 		t.Error("the job ran without a lease")
 	}
 }
+
+// fragile is a database that can fail.
+type fragile struct {
+	*database.DB
+	begin, end func() // of an outage
+}
+
+func openFragile(t *testing.T, kind database.Kind) *fragile {
+	t.Helper()
+	open := func(address string) *database.DB {
+		db, err := database.Open(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return db
+	}
+	f := new(fragile)
+	if kind == database.SQLite {
+		address := dbtest.URL(t, kind)
+		other := open(address)
+		f.DB = open(address)
+		var lock bun.Tx
+		f.begin = func() {
+			var err error
+			if lock, err = other.BeginTx(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.end = func() {
+			if err := lock.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	} else {
+		server := dbtest.StartPostgres(t)
+		f.DB = open(server.URL("postgres"))
+		if _, err := f.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.begin, f.end = func() { server.Stop(dbtest.Kill) }, server.Start
+	}
+	if err := f.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// fail begins an outage and returns when the breaker knows.
+func (f *fragile) fail(t *testing.T) {
+	t.Helper()
+	f.begin()
+	for f.Breaker.Err() == nil {
+		if err := f.InTx(t.Context(), func(context.Context, bun.Tx) error { return nil }); err == nil {
+			t.Fatal("a transaction succeeds during the outage")
+		}
+	}
+}
+
+// failed is a log that sends a value for each failed run.
+type failed struct {
+	slog.Handler
+	runs chan<- struct{}
+}
+
+func (failed) Enabled(context.Context, slog.Level) bool { return true }
+
+func (f failed) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "job failed" {
+		f.runs <- struct{}{}
+	}
+	return nil
+}
+
+// TestTheEndOfAnOutage checks that a job that failed in an outage runs again when the database is
+// back, but not sooner than its source allows.
+func TestTheEndOfAnOutage(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := openFragile(t, kind)
+			runs, failures := make(chan struct{}), make(chan struct{}, 10)
+			asked, plans := make(chan time.Duration), make(chan time.Time, 10)
+			w := New(db.DB, slog.New(failed{slog.DiscardHandler, failures}), time.Now, Job{
+				Name: "job", Interval: time.Hour,
+				Run: func(ctx context.Context) (time.Duration, error) {
+					select {
+					case runs <- struct{}{}:
+					case <-ctx.Done():
+						return 0, ctx.Err()
+					}
+					select {
+					case next := <-asked:
+						return next, errors.New("the database doesn't answer")
+					case <-ctx.Done():
+						return 0, ctx.Err()
+					}
+				},
+				Planned: func(_ context.Context, at time.Time) { plans <- at },
+			})
+			w.Start(t.Context())
+			defer stop(t, w)
+			outage := func(next time.Duration) {
+				db.fail(t)
+				asked <- next
+				<-failures // the pause begins
+				db.end()
+			}
+			hang := time.After(time.Minute)
+			<-runs
+			outage(0)
+			select {
+			case <-runs:
+			case <-hang:
+				t.Fatal("the job doesn't run when the database is back")
+			}
+			for len(plans) > 0 {
+				<-plans
+			}
+			outage(10 * time.Minute)
+			select {
+			case <-runs:
+				t.Error("the job runs when the database is back, although the source asked to wait")
+				asked <- 0
+			case at := <-plans:
+				if wait := time.Until(at); wait < 9*time.Minute || wait > 10*time.Minute {
+					t.Errorf("the next run is in %s, want 10 minutes after the failure", wait)
+				}
+			case <-hang:
+				t.Fatal("no run is planned")
+			}
+		})
+	}
+}
