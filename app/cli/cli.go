@@ -29,7 +29,7 @@ type commands struct {
 	Agent    agents          `cmd:"" help:"Manage the agents of the local registry and their keys."`
 	Admin    admins          `cmd:"" help:"Manage the people who sign in at /admin."`
 	Ingest   ingestCommand   `cmd:"" help:"Read every source once now, and print the result."`
-	Settle   settleCommand   `cmd:"" help:"Settle everything that can be settled now, or check and rebuild the scores."`
+	Settle   settleCommand   `cmd:"" help:"Settle everything that can be settled now, or recompute the sums from the ledger."`
 	Backup   backupCommand   `cmd:"" help:"Write a backup of the database to a file. A server may be running."`
 	Restore  restoreCommand  `cmd:"" help:"Fill an empty database from a backup."`
 	Copy     copyCommand     `cmd:"" help:"Copy an installation from SQLite to Postgres, or back."`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -13,11 +14,14 @@ import (
 
 type settleCommand struct {
 	config.Config
-	Rebuild bool `help:"Recompute every score from the ledger, and report every difference."`
+	Rebuild bool `help:"Recompute the sums from the ledger, correct those that differ, and report every difference."`
 }
 
-// Run settles everything that can be settled now. With Rebuild it recomputes every score from the ledger
-// instead and prints the differences. A correct ledger has none.
+// listed is how many of the waiting markets are listed.
+const listed = 100
+
+// Run settles everything that can be settled now. With Rebuild it recomputes the sums from the ledger
+// instead, corrects those that differ and prints the differences.
 func (s *settleCommand) Run(ctx context.Context) (err error) {
 	a, err := newBeside(ctx, s.Config)
 	if err != nil {
@@ -37,13 +41,31 @@ func (s *settleCommand) Run(ctx context.Context) (err error) {
 	if err := a.Boards.Rebuild(ctx); err != nil {
 		return err
 	}
-	stuck, err := a.Settlement.Waiting(ctx, 100)
+	waiting, err := settlement.MarketQueue(ctx, a.DB.Reader, time.Now())
 	if err != nil {
 		return err
 	}
-	fmt.Printf("settled; %d markets are waiting\n", len(stuck))
-	for _, w := range stuck {
-		fmt.Printf("  %s (%s): %s\n", w.Market.ID, w.Reason, w.Market.Question)
+	first, err := a.Settlement.Waiting(ctx, listed)
+	if err != nil {
+		return err
+	}
+	return printWaiting(os.Stdout, waiting.Count, first)
+}
+
+// printWaiting prints how many markets are waiting, and the first of them.
+func printWaiting(out io.Writer, waiting int64, first []settlement.Stuck) error {
+	if _, err := fmt.Fprintf(out, "settled; %d markets are waiting\n", waiting); err != nil {
+		return err
+	}
+	for _, w := range first {
+		if _, err := fmt.Fprintf(out, "  %s (%s): %s\n", w.Market.ID, w.Reason, w.Market.Question); err != nil {
+			return err
+		}
+	}
+	if more := waiting - int64(len(first)); more > 0 {
+		if _, err := fmt.Fprintf(out, "  and %d more\n", more); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
@@ -24,6 +26,27 @@ func TestRebuildReport(t *testing.T) {
 		err := printReport(&out, settlement.RebuildReport{Differences: c.differences})
 		if !strings.Contains(out.String(), c.says) || (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 			t.Errorf("%d differences: %q, %v", len(c.differences), out.String(), err)
+		}
+	}
+}
+
+// TestWaitingReport checks that settle says how many markets are waiting, even if it lists only the first.
+func TestWaitingReport(t *testing.T) {
+	t.Parallel()
+	one := settlement.Stuck{Market: market.Market{ID: "m", Question: "Will it rain?"}, Reason: settlement.ReasonVanished}
+	const line = "  m (vanished): Will it rain?\n"
+	for _, c := range []struct {
+		waiting int64
+		first   []settlement.Stuck
+		want    string
+	}{
+		{0, nil, "settled; 0 markets are waiting\n"},
+		{1, []settlement.Stuck{one}, "settled; 1 markets are waiting\n" + line},
+		{250, slices.Repeat([]settlement.Stuck{one}, listed), "settled; 250 markets are waiting\n" + strings.Repeat(line, 100) + "  and 150 more\n"},
+	} {
+		var out strings.Builder
+		if err := printWaiting(&out, c.waiting, c.first); err != nil || out.String() != c.want {
+			t.Errorf("%d waiting: %q, %v; want %q", c.waiting, out.String(), err, c.want)
 		}
 	}
 }
