@@ -191,13 +191,15 @@ CREATE INDEX sessions_credential ON sessions (credential);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 --bun:split
 
--- oauth_clients: apps that registered themselves to sign in for agents. Local; owner oauth.
+-- oauth_clients: apps that registered themselves to sign in for agents. approved_at is when a person
+-- first allowed the app. Local; owner oauth.
 CREATE TABLE oauth_clients (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
   homepage TEXT NOT NULL,
   redirect_uris {{.JSON}} NOT NULL,
   created_at {{.TS}} NOT NULL,
+  approved_at {{.TS}},
   expires_at {{.TS}} NOT NULL
 );
 --bun:split

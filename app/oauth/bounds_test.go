@@ -15,24 +15,52 @@ import (
 
 const registration = `{"client_name":"A program","redirect_uris":["` + callback + `"]}`
 
-// TestRegistrationCeiling checks that unknown clients can't fill the database with registrations.
+// TestRegistrationCeiling checks that unknown clients can't fill the database with registrations, and that
+// they can't keep a new app out. Only clients that people have allowed fill the table for good.
 func TestRegistrationCeiling(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
+		allowed := s.register()
+		allowed.signIn()
 		now := database.Now(time.Now())
-		clients := make([]oauth.Client, 10_000)
+		if _, err := s.DB.NewUpdate().Model((*oauth.Client)(nil)).Set("created_at = ?", now.AddDate(0, 0, -1)).
+			Where("id = ?", allowed.ClientID).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		clients := make([]oauth.Client, 10_000-1)
 		for i := range clients {
-			clients[i] = oauth.Client{ID: fmt.Sprint(i), Name: "x", RedirectURIs: []string{callback}, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
+			at := now.Add(time.Duration(i-len(clients)) * time.Second)
+			clients[i] = oauth.Client{
+				ID: fmt.Sprint(i), Name: "x", RedirectURIs: []string{callback},
+				CreatedAt: at, ExpiresAt: at.Add(oauth.UnapprovedLifetime),
+			}
 		}
 		if _, err := s.DB.NewInsert().Model(&clients).Exec(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		app := s.register()
+		for range 5 { // the attacker goes on
+			s.register()
+		}
+		app.signIn()
+		var left []string
+		err := s.DB.NewSelect().Model((*oauth.Client)(nil)).Column("id").OrderExpr("created_at").Scan(t.Context(), &left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) != 10_000 || left[0] != allowed.ClientID || left[1] != "6" {
+			t.Errorf("%d clients are left, the oldest are %s; want 10,000, the allowed one and 6", len(left), left[:2])
+		}
+		_, err = s.DB.NewUpdate().Model((*oauth.Client)(nil)).Set("approved_at = ?", now).Where("TRUE").Exec(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		if res := s.post("/oauth/register", "application/json", registration); res.status != http.StatusServiceUnavailable ||
 			!strings.Contains(string(res.body), "temporarily_unavailable") {
-			t.Errorf("one more: %d %s", res.status, res.body)
+			t.Errorf("one more than 10,000 allowed clients: %d %s", res.status, res.body)
 		}
 		for more := true; more; {
 			var err error
-			if more, err = oauth.Prune(t.Context(), s.DB, now.Add(2*time.Hour)); err != nil {
+			if more, err = oauth.Prune(t.Context(), s.DB, now.Add(oauth.UnapprovedLifetime+time.Hour)); err != nil {
 				t.Fatal(err)
 			}
 		}

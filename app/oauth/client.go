@@ -44,6 +44,7 @@ type Client struct {
 	Homepage     string   // http(s), or ""
 	RedirectURIs []string `bun:"redirect_uris,type:jsonb"`
 	CreatedAt    time.Time
+	ApprovedAt   time.Time `bun:",nullzero"` // when a person first allowed it; zero: never, or it has a document
 	ExpiresAt    time.Time
 }
 
@@ -191,8 +192,8 @@ func findClient(ctx context.Context, db bun.IDB, id string, now time.Time) (*Cli
 // keepClient extends the life of a registered client that was approved or got a token. It changes nothing
 // for a client with a metadata document.
 func keepClient(ctx context.Context, db bun.IDB, id string, now time.Time) error {
-	_, err := db.NewUpdate().Model((*Client)(nil)).Set("expires_at = ?", database.Now(now.Add(ClientLifetime))).
-		Where("id = ?", id).Exec(ctx)
+	_, err := db.NewUpdate().Model((*Client)(nil)).Set("approved_at = COALESCE(approved_at, ?)", database.Now(now)).
+		Set("expires_at = ?", database.Now(now.Add(ClientLifetime))).Where("id = ?", id).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("keep client: %w", err)
 	}

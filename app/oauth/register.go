@@ -56,11 +56,19 @@ func (s *Server) Register(ctx context.Context, body []byte) (*Registration, erro
 	}, nil
 }
 
-// addClient stores a client unless there are too many.
+// addClient stores a client. If there are too many, the oldest that no person has allowed makes room,
+// so that registrations alone can't keep others out.
 func addClient(ctx context.Context, tx bun.Tx, c *Client) error {
 	n, err := tx.NewSelect().Model((*Client)(nil)).Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count clients: %w", err)
+	}
+	if n >= maxClients {
+		removed, err := removeUnapproved(ctx, tx, n-maxClients+1)
+		if err != nil {
+			return err
+		}
+		n -= removed
 	}
 	if n >= maxClients {
 		return &Error{
@@ -72,6 +80,17 @@ func addClient(ctx context.Context, tx bun.Tx, c *Client) error {
 		return fmt.Errorf("store client: %w", err)
 	}
 	return nil
+}
+
+// removeUnapproved deletes up to a number of clients that no person has allowed, oldest first.
+func removeUnapproved(ctx context.Context, tx bun.Tx, most int64) (removed int64, err error) {
+	old := database.ForRemoval(tx.NewSelect().Model((*Client)(nil)).Column("id").Where("approved_at IS NULL").
+		OrderExpr("created_at, id").Limit(most))
+	res, err := tx.NewDelete().With("old", old).Model((*Client)(nil)).Where("id IN (SELECT id FROM old)").Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("remove clients: %w", err)
+	}
+	return res.RowsAffected()
 }
 
 // Prune deletes one batch each of expired codes and registered clients. It keeps a code for a day, so that
