@@ -152,6 +152,8 @@ CREATE INDEX grants_agent ON grants (agent_id);
 --bun:split
 CREATE INDEX grants_credential ON grants (credential);
 --bun:split
+CREATE INDEX grants_client ON grants (client_id);
+--bun:split
 CREATE INDEX grants_expiry ON grants (expires_at);
 --bun:split
 

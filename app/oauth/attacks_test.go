@@ -21,66 +21,82 @@ import (
 )
 
 // TestRequestsRefused checks where a refusal goes: to the client's address if the address belongs to the
-// client, and otherwise to a page for the person.
+// client and a person has allowed the client before, and otherwise to a page for the person.
 func TestRequestsRefused(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
-		p := s.register()
-		for _, c := range []struct {
-			name   string
-			change []string
-			error  string // the error that the client gets; "" for a page
-		}{
-			{"no PKCE", []string{"code_challenge", "", "code_challenge_method", ""}, "invalid_request"},
-			{"plain PKCE", []string{"code_challenge_method", "plain"}, "invalid_request"},
-			{"plain PKCE by default", []string{"code_challenge_method", ""}, "invalid_request"},
-			{"a short challenge", []string{"code_challenge", "abc"}, "invalid_request"},
-			{"a challenge that is no hash", []string{"code_challenge", strings.Repeat("\x00", 43)}, "invalid_request"},
-			{"a challenge with a quote", []string{"code_challenge", strings.Repeat("A", 42) + `"`}, "invalid_request"},
-			{"an unknown scope", []string{"scope", "read admin"}, "invalid_scope"},
-			{"another resource", []string{"resource", "https://other.example/mcp"}, "invalid_target"},
-			{"a token in the answer", []string{"response_type", "token"}, "unsupported_response_type"},
-			{"no response type", []string{"response_type", ""}, "unsupported_response_type"},
-			{"another site", []string{"redirect_uri", "https://evil.example/callback"}, ""},
-			{"another path", []string{"redirect_uri", callback + "/more"}, ""},
-			{"another host", []string{"redirect_uri", "http://127.0.0.2:1/callback"}, ""},
-			{"a loopback name that isn't registered", []string{"redirect_uri", "http://localhost:1/callback"}, ""},
-			{"a user name", []string{"redirect_uri", "http://x@127.0.0.1:1/callback"}, ""},
-			{"a fragment", []string{"redirect_uri", callback + "#x"}, ""},
-			{"a query", []string{"redirect_uri", callback + "?x=1"}, ""},
-			{"another scheme", []string{"redirect_uri", "javascript:alert(1)"}, ""},
-			{"an unknown client", []string{"client_id", "client_unknown"}, ""},
-			{"a client with NUL", []string{"client_id", "client_\x00"}, ""},
-			{"a client in invalid UTF-8", []string{"client_id", "client_\xff"}, ""},
-			{"no client", []string{"client_id", ""}, ""},
-		} {
-			for _, method := range []string{"GET", "POST"} {
-				res := s.do("GET", p.address(c.change...), "", "")
-				if method == "POST" { // the page's form, changed by hand
-					form, _ := url.Parse(p.address(c.change...))
-					sent := form.Query()
-					sent.Set("do", "allow")
-					sent.Set("key", s.key)
-					res = s.send(sent)
+		document := func(id string) *program {
+			s.docs.put(id, `{"client_id":"`+id+`","redirect_uris":["`+callback+`"]}`)
+			return s.program(id, callback)
+		}
+		registered, documented := s.register(), document("https://app.example/client.json")
+		registered.signIn()
+		documented.signIn()
+		refused(t, "an allowed app", registered, true)
+		refused(t, "an allowed app with a document", documented, true)
+		refused(t, "an unknown app", s.register(), false)
+		refused(t, "an unknown app with a document", document("https://evil.example/client.json"), false)
+	})
+}
+
+// refused sends requests of a program that must be refused. allowed is whether a person has allowed it before.
+func refused(t *testing.T, who string, p *program, allowed bool) {
+	t.Helper()
+	for _, c := range []struct {
+		name   string
+		change []string
+		error  string // the error that the client gets; "" for a page
+	}{
+		{"no PKCE", []string{"code_challenge", "", "code_challenge_method", ""}, "invalid_request"},
+		{"plain PKCE", []string{"code_challenge_method", "plain"}, "invalid_request"},
+		{"plain PKCE by default", []string{"code_challenge_method", ""}, "invalid_request"},
+		{"a short challenge", []string{"code_challenge", "abc"}, "invalid_request"},
+		{"a challenge that is no hash", []string{"code_challenge", strings.Repeat("\x00", 43)}, "invalid_request"},
+		{"a challenge with a quote", []string{"code_challenge", strings.Repeat("A", 42) + `"`}, "invalid_request"},
+		{"an unknown scope", []string{"scope", "read admin"}, "invalid_scope"},
+		{"another resource", []string{"resource", "https://other.example/mcp"}, "invalid_target"},
+		{"a token in the answer", []string{"response_type", "token"}, "unsupported_response_type"},
+		{"no response type", []string{"response_type", ""}, "unsupported_response_type"},
+		{"another site", []string{"redirect_uri", "https://evil.example/callback"}, ""},
+		{"another path", []string{"redirect_uri", callback + "/more"}, ""},
+		{"another host", []string{"redirect_uri", "http://127.0.0.2:1/callback"}, ""},
+		{"a loopback name that isn't registered", []string{"redirect_uri", "http://localhost:1/callback"}, ""},
+		{"a user name", []string{"redirect_uri", "http://x@127.0.0.1:1/callback"}, ""},
+		{"a fragment", []string{"redirect_uri", callback + "#x"}, ""},
+		{"a query", []string{"redirect_uri", callback + "?x=1"}, ""},
+		{"another scheme", []string{"redirect_uri", "javascript:alert(1)"}, ""},
+		{"an unknown client", []string{"client_id", "client_unknown"}, ""},
+		{"a client with NUL", []string{"client_id", "client_\x00"}, ""},
+		{"a client in invalid UTF-8", []string{"client_id", "client_\xff"}, ""},
+		{"no client", []string{"client_id", ""}, ""},
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			res := p.do("GET", p.address(c.change...), "", "")
+			if method == "POST" { // the page's form, changed by hand
+				form, _ := url.Parse(p.address(c.change...))
+				sent := form.Query()
+				sent.Set("do", "allow")
+				sent.Set("key", p.key)
+				res = p.send(sent)
+			}
+			to := res.header.Get("Location")
+			if c.error == "" || !allowed {
+				if page := string(res.body); res.status != 400 || to != "" || !strings.Contains(page, "can&#39;t be connected") ||
+					!strings.Contains(page, c.error) {
+					t.Errorf("%s, %s by %s: %d %q", who, c.name, method, res.status, to)
 				}
-				to := res.header.Get("Location")
-				if c.error == "" {
-					if res.status != 400 || to != "" || !strings.Contains(string(res.body), "can&#39;t be connected") {
-						t.Errorf("%s by %s: %d %q", c.name, method, res.status, to)
-					}
-					continue
-				}
-				u, _ := url.Parse(to)
-				if q := u.Query(); res.status != 303 || !strings.HasPrefix(to, callback+"?") || q.Get("error") != c.error ||
-					q.Get("state") != "a-state" || q.Get("iss") != s.base || q.Get("code") != "" {
-					t.Errorf("%s by %s: %d %s", c.name, method, res.status, to)
-				}
+				continue
+			}
+			u, _ := url.Parse(to)
+			if q := u.Query(); res.status != 303 || !strings.HasPrefix(to, callback+"?") || q.Get("error") != c.error ||
+				q.Get("state") != "a-state" || q.Get("iss") != p.base || q.Get("code") != "" {
+				t.Errorf("%s, %s by %s: %d %s", who, c.name, method, res.status, to)
 			}
 		}
-		twice := p.address() + "&redirect_uri=https%3A%2F%2Fevil.example"
-		if res := s.do("GET", twice, "", ""); res.status != 400 {
-			t.Errorf("two redirect addresses: %d", res.status)
-		}
-	})
+	}
+	twice := p.address() + "&redirect_uri=https%3A%2F%2Fevil.example"
+	if res := p.do("GET", twice, "", ""); res.status != 400 {
+		t.Errorf("%s, two redirect addresses: %d", who, res.status)
+	}
 }
 
 // TestConsentIsAPersons checks that another site can't send or frame the page, and that the page shows what
