@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/archive"
@@ -20,6 +22,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
@@ -130,6 +133,37 @@ func TestSecondAdminSeesWhatChanged(t *testing.T) {
 		eve.follow("/admin/assignments/"+h.assignment(), "/admin/assignments/"+h.assignment(), url.Values{"title": {"Will it thaw?"}, "instructions": {"Say."}})
 		if r = olaf.do("POST", "/admin/assignments/"+h.assignment(), form); r.status != 409 || !strings.Contains(r.text("main"), "Will it thaw?") {
 			t.Errorf("edit twice: %d %s", r.status, r.text("main"))
+		}
+	})
+}
+
+// onCommit is called after each commit.
+type onCommit func()
+
+func (f onCommit) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (f onCommit) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if e.Query == "COMMIT" {
+		f()
+	}
+}
+
+// TestStoredRulingIsDone checks that a ruling succeeds once it is stored, even if its request ends before the
+// predictions are settled.
+func TestStoredRulingIsDone(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		db.Watch(onCommit(leave))
+		act := moderation.Act{Actor: "eve", Reason: "It rained."}
+		err := h.moderation.Rule(ctx, act, moderation.Ruling{Kind: settlement.KindMarketCorrected, Subject: "1", Outcome: "Yes"})
+		if err != nil || ctx.Err() == nil {
+			t.Errorf("got %v, want success although the request has ended", err)
+		}
+		if n := h.count("SELECT COUNT(*) FROM corrections WHERE kind = 'market_corrected'"); n != 1 {
+			t.Errorf("%d rulings are stored, want 1", n)
 		}
 	})
 }
