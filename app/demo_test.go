@@ -45,8 +45,10 @@ var seeded = sync.OnceValues(func() (dir string, err error) {
 	return seededDir, err
 })
 
-// untilSealed waits until a demo has sealed yesterday, the last of its past days.
+// untilSealed waits until a demo has sealed its past days. A day is sealed 15 minutes after its end, so until then
+// yesterday isn't among them.
 func untilSealed(base string) error {
+	last := time.Now().UTC().Add(-15*time.Minute).AddDate(0, 0, -1).Format(time.DateOnly)
 	deadline := time.After(5 * time.Minute) // far more than needed, because the machine may be busy
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -61,7 +63,7 @@ func untilSealed(base string) error {
 		if err != nil {
 			return err
 		}
-		if len(list.Days) > 0 && list.Days[0].Day == time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly) {
+		if len(list.Days) > 0 && list.Days[0].Day >= last {
 			return nil
 		}
 		select {
