@@ -144,7 +144,7 @@ func (Store) ListGrants(ctx context.Context, db bun.IDB, agentID uuid.UUID, now 
 	return grants, nil
 }
 
-// HasGrant reports whether an agent has a grant for a client.
+// HasGrant reports whether any agent has a grant for a client.
 func (Store) HasGrant(ctx context.Context, db bun.IDB, clientID string) (bool, error) {
 	exists, err := db.NewSelect().Model((*Grant)(nil)).Where("client_id = ?", clientID).Exists(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/answer"
 )
 
-// TestForms checks that every coding of an answer decodes to its body, is smaller, and has a tag of its own.
+// TestForms checks each coding of an answer. It must decode to the body, be smaller, and have its own tag.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	body := long()

@@ -281,7 +281,7 @@ func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) erro
 func noDownload(err error) error {
 	if errors.Is(err, httpserver.ErrShare) {
 		return problem.RateLimited(fmt.Sprintf("You already receive %d files at a time, the maximum, or other keys of your "+
-			"address or owner receive %d. Wait until one is complete.", downloadsOfCaller, 2*downloadsOfCaller), downloadRetry)
+			"address or owner receive %d. Wait until one is complete.", downloadsOfCaller, httpserver.KeysShare*downloadsOfCaller), downloadRetry)
 	}
 	return problem.Unavailable("Many files are being sent. Try again.", downloadRetry)
 }

@@ -239,8 +239,8 @@ func (u unlocked) Open(ctx context.Context, name string) (archive.Object, error)
 	return u.Writable.Open(ctx, name)
 }
 
-// TestSealingReadsOutsideTransactions checks that no transaction is open while the storage is read. It may be slow,
-// and on SQLite nobody could publish meanwhile.
+// TestSealingReadsOutsideTransactions checks that no transaction is open while the storage is read. The storage may
+// be slow. On SQLite, an open transaction stops publishing.
 func TestSealingReadsOutsideTransactions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/config"
@@ -54,20 +55,16 @@ func (s *settleCommand) Run(ctx context.Context) (err error) {
 
 // printWaiting prints how many markets are waiting, and the first of them.
 func printWaiting(out io.Writer, waiting int64, first []settlement.Stuck) error {
-	if _, err := fmt.Fprintf(out, "settled; %d markets are waiting\n", waiting); err != nil {
-		return err
-	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "settled; %d markets are waiting\n", waiting)
 	for _, w := range first {
-		if _, err := fmt.Fprintf(out, "  %s (%s): %s\n", w.Market.ID, w.Reason, w.Market.Question); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "  %s (%s): %s\n", w.Market.ID, w.Reason, w.Market.Question)
 	}
 	if more := waiting - int64(len(first)); more > 0 {
-		if _, err := fmt.Fprintf(out, "  and %d more\n", more); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "  and %d more\n", more)
 	}
-	return nil
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
 func printReport(out io.Writer, r settlement.RebuildReport) error {

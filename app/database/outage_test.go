@@ -21,20 +21,6 @@ import (
 // patience is a deadline that only a hang exceeds.
 const patience = time.Minute
 
-func open(t *testing.T, address string) *database.DB {
-	t.Helper()
-	db, err := database.Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
-
 // within runs f and fails the test if f takes longer than patience.
 func within(t *testing.T, what string, f func(ctx context.Context) error) error {
 	t.Helper()
@@ -80,7 +66,7 @@ func TestBreaker(t *testing.T) {
 		{"stopped", func() { server.Stop(dbtest.Fast) }, server.StartSlowly},
 	} {
 		t.Run(outage.name, func(t *testing.T) { // not parallel: they share the server
-			db := open(t, server.URL("postgres"))
+			db := dbtest.OpenAt(t, server.URL("postgres"))
 			var log bytes.Buffer
 			if err := db.Start(t.Context(), slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 				t.Fatal(err)
@@ -213,7 +199,7 @@ func TestUnavailable(t *testing.T) {
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) { // not parallel: they share the connections
-			err := c.fail(t, open(t, server.URL("postgres")))
+			err := c.fail(t, dbtest.OpenAt(t, server.URL("postgres")))
 			if err == nil || database.Unavailable(err) != c.want {
 				t.Errorf("Unavailable(%v) = %t", err, !c.want)
 			}
@@ -226,7 +212,7 @@ func TestUnavailable(t *testing.T) {
 func TestLockedSQLite(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.SQLite)
-	db, other := open(t, address), open(t, address)
+	db, other := dbtest.OpenAt(t, address), dbtest.OpenAt(t, address)
 	if err := db.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func TestLockedTable(t *testing.T) {
 			if pooled {
 				address = dbtest.StartPooler(t, direct, "transaction")
 			}
-			holder, service, command := open(t, direct), open(t, address), open(t, address)
+			holder, service, command := dbtest.OpenAt(t, direct), dbtest.OpenAt(t, address), dbtest.OpenAt(t, address)
 			if _, err := holder.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}

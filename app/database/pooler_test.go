@@ -20,8 +20,8 @@ func TestPooler(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, database.Postgres)
 	address := dbtest.StartPooler(t, direct, "transaction")
-	db := open(t, address)
-	if !db.Pooled || open(t, direct).Pooled {
+	db := dbtest.OpenAt(t, address)
+	if !db.Pooled || dbtest.OpenAt(t, direct).Pooled {
 		t.Fatal("Pooled is wrong")
 	}
 	if _, err := db.Rollback(t.Context()); err != nil {
@@ -83,7 +83,7 @@ func TestPooler(t *testing.T) {
 		t.Error(err)
 	}
 	// It is refused as a replica, because statements are planned if the primary isn't pooled.
-	primary := open(t, direct)
+	primary := dbtest.OpenAt(t, direct)
 	if err := primary.AddReplica(address); err != nil {
 		t.Fatal(err)
 	}

@@ -52,8 +52,8 @@ const (
 	// quickQueue and expensiveQueue are the largest numbers of waiting requests per place.
 	quickQueue, expensiveQueue = 64, 16
 	// quickShare and expensiveShare are the largest numbers of requests of one caller that are being answered or
-	// wait. The keys of one address or owner together may have keysShare times as many.
-	quickShare, expensiveShare, keysShare = 16, 4, 2
+	// wait. The keys of one address or owner together may have KeysShare times as many.
+	quickShare, expensiveShare, KeysShare = 16, 4, 2
 )
 
 // newReadLane makes the lane for answers that aren't in memory. If reads aren't limited, one caller may use

@@ -117,7 +117,7 @@ func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 func (l *lane) sharedOut(t ticket) bool {
 	share := l.share[t.class]
 	return l.held[t.class][t.by] >= share || slices.ContainsFunc(t.sharers, func(key bucketKey) bool {
-		return l.shared[t.class][key] >= keysShare*share
+		return l.shared[t.class][key] >= KeysShare*share
 	})
 }
 

@@ -180,7 +180,7 @@ func TestKeysStarveNoVisitor(t *testing.T) {
 // with the keys of one owner from many addresses.
 func TestKeysShareTheLane(t *testing.T) {
 	t.Parallel()
-	const most = keysShare * expensiveShare
+	const most = KeysShare * expensiveShare
 	key := func(owner string, i int) string { return fmt.Sprint("Authorization: Bearer ", owner, "-", i) }
 	address := func(i int) string { return fmt.Sprint("X-Forwarded-For: 192.0.2.", i) }
 	for name, c := range map[string]struct {

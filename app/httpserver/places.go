@@ -25,7 +25,7 @@ var (
 )
 
 // NewPlaces makes places of which one caller may have a share. The keys of one address or owner together may have
-// keysShare times as many.
+// KeysShare times as many.
 func NewPlaces(most, share int) *Places {
 	return &Places{most: most, share: share, held: map[bucketKey]int{}, shared: map[bucketKey]int{}}
 }
@@ -39,7 +39,7 @@ func (p *Places) Enter(c *fiber.Ctx) (leave func(), err error) {
 func (p *Places) enter(by bucketKey, sharers ...bucketKey) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	sharedOut := func(key bucketKey) bool { return p.shared[key] >= keysShare*p.share }
+	sharedOut := func(key bucketKey) bool { return p.shared[key] >= KeysShare*p.share }
 	switch {
 	case p.held[by] >= p.share || slices.ContainsFunc(sharers, sharedOut):
 		return nil, ErrShare

@@ -18,8 +18,8 @@ import (
 const (
 	// rebuildAgents is how many agents one transaction of a rebuild processes at most.
 	rebuildAgents = 100
-	// rebuildRows is how many predictions are in memory at once. A transaction processes no more of them either,
-	// unless one agent has more, because the agents can't publish meanwhile, and on SQLite nobody can.
+	// rebuildRows is how many predictions are in memory at once. It also bounds a transaction, unless its only
+	// agent has more predictions. During the transaction its agents can't publish. On SQLite, no agent can.
 	rebuildRows = 5000
 	// rebuildPause is the time between two transactions on SQLite. A server that waits for the write lock looks at
 	// it at least this often.

@@ -258,17 +258,6 @@ func TestRulingsOnMarkets(t *testing.T) {
 	})
 }
 
-// onCommit is called after each commit.
-type onCommit func()
-
-func (f onCommit) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
-
-func (f onCommit) AfterQuery(_ context.Context, e *bun.QueryEvent) {
-	if e.Query == "COMMIT" {
-		f()
-	}
-}
-
 // TestRulingIsStoredAlthoughSettlingFails checks that Rule returns the change if its caller leaves after the ruling
 // was stored, and that the next tick settles the predictions.
 func TestRulingIsStoredAlthoughSettlingFails(t *testing.T) {
@@ -282,7 +271,7 @@ func TestRulingIsStoredAlthoughSettlingFails(t *testing.T) {
 		w.tick(s, m)
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
-		db.Watch(onCommit(leave))
+		db.Watch(dbtest.OnCommit(leave))
 		change, err := s.Rule(ctx, KindMarketCorrected, "1", Ruling{Outcome: "Yes", Note: "n", Actor: "ada"})
 		if err == nil || change.To != "Yes" {
 			t.Fatalf("ruled %+v, error %v; want a change with an error", change, err)

@@ -354,23 +354,11 @@ type fragile struct {
 
 func openFragile(t *testing.T, kind database.Kind) *fragile {
 	t.Helper()
-	open := func(address string) *database.DB {
-		db, err := database.Open(t.Context(), address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return db
-	}
 	f := new(fragile)
 	if kind == database.SQLite {
 		address := dbtest.URL(t, kind)
-		other := open(address)
-		f.DB = open(address)
+		other := dbtest.OpenAt(t, address)
+		f.DB = dbtest.OpenAt(t, address)
 		var lock bun.Tx
 		f.begin = func() {
 			var err error
@@ -385,7 +373,7 @@ func openFragile(t *testing.T, kind database.Kind) *fragile {
 		}
 	} else {
 		server := dbtest.StartPostgres(t)
-		f.DB = open(server.URL("postgres"))
+		f.DB = dbtest.OpenAt(t, server.URL("postgres"))
 		if _, err := f.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}

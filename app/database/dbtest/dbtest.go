@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/migrations"
@@ -37,7 +38,13 @@ func Each(t *testing.T, test func(t *testing.T, db *database.DB)) {
 // Open returns a fresh migrated database of one engine. It is removed when the test ends.
 func Open(t testing.TB, kind database.Kind) *database.DB {
 	t.Helper()
-	db, err := database.Open(t.Context(), URL(t, kind))
+	return OpenAt(t, URL(t, kind))
+}
+
+// OpenAt opens the database at an address until the test ends.
+func OpenAt(t testing.TB, address string) *database.DB {
+	t.Helper()
+	db, err := database.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +54,17 @@ func Open(t testing.TB, kind database.Kind) *database.DB {
 		}
 	})
 	return db
+}
+
+// OnCommit is a hook for database.DB.Watch that is called after each commit.
+type OnCommit func()
+
+func (f OnCommit) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (f OnCommit) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if e.Query == "COMMIT" {
+		f()
+	}
 }
 
 // URL returns the address of a fresh migrated database of one engine. Postgres needs

@@ -95,16 +95,7 @@ func runPooler(t testing.TB, cmd *exec.Cmd, dir string) {
 // OpenPooled is Open through a PgBouncer in transaction mode.
 func OpenPooled(t testing.TB) *database.DB {
 	t.Helper()
-	db, err := database.Open(t.Context(), StartPooler(t, URL(t, database.Postgres), "transaction"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return OpenAt(t, StartPooler(t, URL(t, database.Postgres), "transaction"))
 }
 
 func exists(path string) bool {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/archive"
@@ -137,17 +136,6 @@ func TestSecondAdminSeesWhatChanged(t *testing.T) {
 	})
 }
 
-// onCommit is called after each commit.
-type onCommit func()
-
-func (f onCommit) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
-
-func (f onCommit) AfterQuery(_ context.Context, e *bun.QueryEvent) {
-	if e.Query == "COMMIT" {
-		f()
-	}
-}
-
 // TestStoredRulingIsDone checks that a ruling succeeds once it is stored, even if its request ends before the
 // predictions are settled.
 func TestStoredRulingIsDone(t *testing.T) {
@@ -156,7 +144,7 @@ func TestStoredRulingIsDone(t *testing.T) {
 		h := open(t, db)
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
-		db.Watch(onCommit(leave))
+		db.Watch(dbtest.OnCommit(leave))
 		act := moderation.Act{Actor: "eve", Reason: "It rained."}
 		err := h.moderation.Rule(ctx, act, moderation.Ruling{Kind: settlement.KindMarketCorrected, Subject: "1", Outcome: "Yes"})
 		if err != nil || ctx.Err() == nil {
