@@ -42,24 +42,76 @@ func (f *fault) Error() string {
 
 func (f *fault) Unwrap() error { return f.cause }
 
-const missing = "http_404"
+const missing, timedOut = "http_404", "timeout"
 
 func isMissing(err error) bool {
 	f, ok := errors.AsType[*fault](err)
 	return ok && f.word == missing
 }
 
-// client sends every request to the provider through a circuit breaker. After one time-out, or three other
-// failures in a row, requests fail at once for a while.
+// client sends every request to the provider through one of two circuit breakers. Requests about keys that no check
+// has accepted yet have their own one, because made-up keys can make the provider fail: it may refuse too many
+// requests, or answer a strange key with an error. So a flood of them can't cut off the agents whose keys are known.
 type client struct {
-	http    *http.Client
-	breaker *gobreaker.CircuitBreaker[struct{}]
-	hung    atomic.Bool
-	word    atomic.Pointer[string] // of the last fault; nil after a success
+	http            *http.Client
+	breaker, others *breaker               // others: for keys that aren't known
+	word            atomic.Pointer[string] // of the last fault; nil after a success
 
 	ctx    context.Context // of the background work
 	cancel context.CancelFunc
 	work   sync.WaitGroup
+}
+
+// breaker lets requests fail at once for a while, after one time-out or three other failures in a row.
+type breaker struct {
+	*gobreaker.CircuitBreaker[struct{}]
+	hung atomic.Bool
+}
+
+func newBreaker(log *slog.Logger, keys string) *breaker {
+	b := new(breaker)
+	b.CircuitBreaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+		Timeout: breakFor,
+		// A missing page says nothing about the provider's other pages.
+		IsSuccessful: func(err error) bool { return err == nil || isMissing(err) },
+		ReadyToTrip:  func(n gobreaker.Counts) bool { return b.hung.Swap(false) || n.ConsecutiveFailures >= 3 },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			level := slog.LevelWarn
+			if to == gobreaker.StateClosed {
+				level = slog.LevelInfo
+			}
+			log.Log(context.Background(), level, "identity provider", "keys", keys, "circuit", to.String(), "was", from.String())
+		},
+	})
+	return b
+}
+
+// note records whether the last exchange timed out, for ReadyToTrip.
+func (b *breaker) note(err error) {
+	f, ok := errors.AsType[*fault](err)
+	switch {
+	case ok && f.word == timedOut:
+		b.hung.Store(true)
+	case err == nil:
+		b.hung.Store(false)
+	}
+}
+
+type unknownKey struct{}
+
+// aboutUnknownKey marks the requests of a check of a key that no earlier check has accepted.
+func aboutUnknownKey(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unknownKey{}, true)
+}
+
+func isAboutUnknownKey(ctx context.Context) bool { return ctx.Value(unknownKey{}) != nil }
+
+// breakerOf returns the breaker for the requests of ctx.
+func (c *client) breakerOf(ctx context.Context) *breaker {
+	if isAboutUnknownKey(ctx) {
+		return c.others
+	}
+	return c.breaker
 }
 
 func newClient(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper) *client {
@@ -74,19 +126,7 @@ func newClient(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper)
 		c.http.Transport = wrap(transport)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		Timeout: breakFor,
-		// A missing page says nothing about the provider's other pages.
-		IsSuccessful: func(err error) bool { return err == nil || isMissing(err) },
-		ReadyToTrip:  func(n gobreaker.Counts) bool { return c.hung.Swap(false) || n.ConsecutiveFailures >= 3 },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			level := slog.LevelWarn
-			if to == gobreaker.StateClosed {
-				level = slog.LevelInfo
-			}
-			log.Log(context.Background(), level, "identity provider", "circuit", to.String(), "was", from.String())
-		},
-	})
+	c.breaker, c.others = newBreaker(log, "known"), newBreaker(log, "unknown")
 	return c
 }
 
@@ -121,8 +161,10 @@ func (c *client) json(req *http.Request, into any, check func() error) error {
 	// The request may be sent twice without harm, so net/http may replace a dead connection. The empty
 	// value tells net/http so and is not sent.
 	req.Header["X-Idempotency-Key"] = nil
-	_, err := c.breaker.Execute(func() (struct{}, error) {
+	through := c.breakerOf(req.Context())
+	_, err := through.Execute(func() (struct{}, error) {
 		body, err := c.exchange(req)
+		through.note(err)
 		if err == nil && json.Unmarshal(body, into) != nil {
 			err = &fault{word: "parse"} // the decoder's error might quote the answer
 		}
@@ -153,26 +195,24 @@ func (c *client) note(err error) {
 func (c *client) exchange(req *http.Request) ([]byte, error) {
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.broken(err)
+		return nil, broken(err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, c.broken(err)
+		return nil, broken(err)
 	case resp.StatusCode != http.StatusOK:
 		return nil, &fault{word: fmt.Sprintf("http_%d", resp.StatusCode)}
 	case len(body) > maxAnswer:
 		return nil, &fault{word: "too_large"}
 	}
-	c.hung.Store(false)
 	return body, nil
 }
 
-func (c *client) broken(err error) error {
+func broken(err error) error {
 	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
-		c.hung.Store(true)
-		return &fault{"timeout", err}
+		return &fault{timedOut, err}
 	}
 	return &fault{"unreachable", err}
 }

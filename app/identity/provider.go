@@ -98,7 +98,12 @@ func (p *provider) Verify(ctx context.Context, key string, hash digest) (Answer,
 	if agent.IsKey(key) {
 		return Answer{Until: now.Add(keepRefused)}, p.invalid()
 	}
+	last, kept := p.findings.Last(hash)
+	known := kept && !last.refused()
 	found, err := p.findings.Get(ctx, hash, func(ctx context.Context) (finding, time.Time, error) {
+		if !known {
+			ctx = aboutUnknownKey(ctx)
+		}
 		f, err := p.inquire(ctx, key, now)
 		return f, f.until, err
 	})
@@ -119,6 +124,16 @@ func (p *provider) Verify(ctx context.Context, key string, hash digest) (Answer,
 	}
 	principal := &Principal{Agent: who, Credential: credential, ExpiresAt: found.claims.expires}
 	return Answer{Principal: principal, Until: found.until}, nil
+}
+
+// once runs a reading of the provider's documents for all callers together. A check of a known key doesn't share the
+// reading of an unknown one, which goes through another breaker.
+func (p *provider) once(ctx context.Context, name string, read func() (any, error)) (any, error) {
+	if isAboutUnknownKey(ctx) {
+		name += " for an unknown key"
+	}
+	found, err, _ := p.refresh.Do(name, read)
+	return found, err
 }
 
 // inquire asks about a key. An error is a fault of the provider.

@@ -1,0 +1,57 @@
+package identity_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+// TestMadeUpKeysDontCutOffAgents checks that agents whose keys were accepted before are served after their verdicts
+// have expired, although made-up keys make the provider fail in every way that opens its breaker.
+func TestMadeUpKeysDontCutOffAgents(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"too many requests": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) },
+		"malformed token":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) },
+		"no answer in time": func(_ http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		},
+	} {
+		for kind, made := range map[string]func(stranger *scripted, i int) string{
+			"opaque": func(_ *scripted, i int) string { return fmt.Sprint("made-up-", i) },
+			"JWT":    func(stranger *scripted, i int) string { return stranger.jwt(fields{"jti": i}) },
+		} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				provider, stranger := newScripted(t), newScripted(t)
+				n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
+				key := provider.key(`{"active":true,"scope":"f","sub":"s1","username":"grace"}`)
+				n.want(t, key, "grace")
+				var failed atomic.Int64
+				provider.fail(func(w http.ResponseWriter, r *http.Request) {
+					if r.PostFormValue("token") == key {
+						io.WriteString(w, `{"active":true,"scope":"f","sub":"s1","username":"grace"}`)
+						return
+					}
+					failed.Add(1)
+					answer(w, r)
+				})
+				for i := range 10 {
+					n.want(t, made(stranger, i), noAnswer)
+				}
+				if failed.Load() > 3 {
+					t.Errorf("%d made-up keys were shown to a failing provider", failed.Load())
+				}
+				n.clock.advance(time.Minute)
+				n.want(t, key, "grace")
+			})
+		}
+	}
+}
