@@ -13,10 +13,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// bucketKey identifies what requests are counted against: an agent, an address, an owner or the whole
+// bucketKey identifies what requests are counted against: an agent, an address, an owner, a /48 or the whole
 // service. An IPv6 address is counted by its /64, since one client has at least that many addresses.
 type bucketKey struct {
-	kind byte // 'a' agent, 'i' address, 'o' owner, 's' service
+	kind byte // 'a' agent, 'b' /48, 'i' address, 'o' owner, 's' service
 	who  [16]byte
 }
 
@@ -33,6 +33,35 @@ func addrKey(addr netip.Addr) bucketKey {
 		}
 	}
 	return k
+}
+
+// BlockShare is how many times the share of one address all addresses of an IPv6 /48 together may have of what all
+// callers share: registrations, streams, downloads and places. A line at home often has a /56 or a /48, which is 256
+// or 65,536 addresses of our count.
+const BlockShare = 4
+
+// blockKey returns the key of the /48 of an IPv6 address. It returns false for other addresses.
+func blockKey(addr netip.Addr) (key bucketKey, ok bool) {
+	if !addr.Is6() || addr.Is4In6() {
+		return bucketKey{}, false
+	}
+	key = bucketKey{'b', addr.As16()}
+	clear(key.who[6:])
+	return key, true
+}
+
+// blockRate returns the limit of a /48 for a limit of an address.
+func blockRate(rate config.Rate) config.Rate {
+	rate.N *= BlockShare
+	return rate
+}
+
+// shares returns how many times the share of one caller all callers of a key together may have.
+func (k bucketKey) shares() int {
+	if k.kind == 'b' {
+		return BlockShare
+	}
+	return KeysShare
 }
 
 // verdict is the answer of one limit.

@@ -3,6 +3,7 @@ package httpserver
 import (
 	"context"
 	"crypto/sha256"
+	"net/netip"
 
 	"github.com/gofiber/fiber/v2"
 )
@@ -30,6 +31,18 @@ func charges(c *fiber.Ctx, own, shared *class, n int) []charge {
 	return list
 }
 
+// addressCharges returns the charges of one unit of what all callers share: own to an address, and block to its /48.
+func addressCharges(addr netip.Addr, own, block *class) (list []charge) {
+	if own.rate.Off() {
+		return nil
+	}
+	list = []charge{{own, addrKey(addr), 1}}
+	if key, ok := blockKey(addr); ok {
+		list = append(list, charge{block, key, 1})
+	}
+	return list
+}
+
 // sharers returns the callers that share their allowance with other keys: the address of a request with a key, and
 // the owner of the key if that is known. Without a key there are none.
 func sharers(c *fiber.Ctx) []bucketKey {
@@ -41,6 +54,18 @@ func sharers(c *fiber.Ctx) []bucketKey {
 	if owned, ok := p.(Owned); ok && owned.OwnerID() != "" {
 		sum := sha256.Sum256([]byte(owned.OwnerID()))
 		list = append(list, bucketKey{'o', [16]byte(sum[:16])})
+	}
+	return list
+}
+
+// placeSharers returns the callers that share places with the request: its sharers, and the /48 of an IPv6 address.
+func placeSharers(c *fiber.Ctx) []bucketKey {
+	return appendBlock(sharers(c), ClientAddr(c))
+}
+
+func appendBlock(list []bucketKey, addr netip.Addr) []bucketKey {
+	if block, ok := blockKey(addr); ok {
+		list = append(list, block)
 	}
 	return list
 }

@@ -52,7 +52,8 @@ const (
 	// quickQueue and expensiveQueue are the largest numbers of waiting requests per place.
 	quickQueue, expensiveQueue = 64, 16
 	// quickShare and expensiveShare are the largest numbers of requests of one caller that are being answered or
-	// wait. The keys of one address or owner together may have KeysShare times as many.
+	// wait. The keys of one address or owner together may have KeysShare times as many, and the addresses of one /48
+	// BlockShare times as many.
 	quickShare, expensiveShare, KeysShare = 16, 4, 2
 )
 
@@ -88,7 +89,7 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 }
 
 func ticketOf(c *fiber.Ctx, cost Cost) ticket {
-	return ticket{by: counted(c), sharers: sharers(c), class: cost.queue()}
+	return ticket{by: counted(c), sharers: placeSharers(c), class: cost.queue()}
 }
 
 // Made returns middleware that calls Admit for every request. It is for answers that are never kept in

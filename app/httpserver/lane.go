@@ -23,7 +23,7 @@ type lane struct {
 	mu     sync.Mutex
 	busy   int
 	held   [queueClasses]map[bucketKey]int
-	shared [queueClasses]map[bucketKey]int // as held, for the keys of one address or owner together
+	shared [queueClasses]map[bucketKey]int // as held, for the callers of one address, owner or /48 together
 	// waiting holds the queues. A channel is closed when its request gets a place.
 	waiting [callerKinds][queueClasses][]chan struct{}
 	served  callerKind // the kind that got the last place out of a queue
@@ -50,7 +50,7 @@ const (
 // ticket is a request for a place in a lane.
 type ticket struct {
 	by      bucketKey
-	sharers []bucketKey // the address and the owner of a request with a key
+	sharers []bucketKey // of placeSharers
 	class   queueClass
 	part    bool // a part of an answer that has begun, so it is never refused
 }
@@ -117,7 +117,7 @@ func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 func (l *lane) sharedOut(t ticket) bool {
 	share := l.share[t.class]
 	return l.held[t.class][t.by] >= share || slices.ContainsFunc(t.sharers, func(key bucketKey) bool {
-		return l.shared[t.class][key] >= KeysShare*share
+		return l.shared[t.class][key] >= key.shares()*share
 	})
 }
 
@@ -181,6 +181,6 @@ func laneFull() error {
 }
 
 func laneShare() error {
-	return problem.Unavailable("Earlier reads from this address, or with keys of this owner, are still being answered. "+
+	return problem.Unavailable("Earlier reads from this address or its IPv6 /48, or with keys of this owner, are still being answered. "+
 		"Wait for their answers before you send more.", time.Second)
 }

@@ -176,31 +176,40 @@ func TestKeysStarveNoVisitor(t *testing.T) {
 	}
 }
 
-// TestKeysShareTheLane checks that an attacker with many keys can't take all places of the lane from one address, nor
-// with the keys of one owner from many addresses.
+// TestKeysShareTheLane checks that an attacker with many keys can't take all places of the lane from one address or one
+// IPv6 /48, nor with the keys of one owner from many addresses.
 func TestKeysShareTheLane(t *testing.T) {
 	t.Parallel()
-	const most = KeysShare * expensiveShare
 	key := func(owner string, i int) string { return fmt.Sprint("Authorization: Bearer ", owner, "-", i) }
 	address := func(i int) string { return fmt.Sprint("X-Forwarded-For: 192.0.2.", i) }
 	for name, c := range map[string]struct {
+		most   int
 		attack func(i int) (key, address string)
 		others [2]string
 	}{
 		"address": {
+			KeysShare * expensiveShare,
 			func(i int) (string, string) { return key(fmt.Sprint("owner", i), i), address(1) },
 			[2]string{key("other", 0), address(2)},
 		},
+		"/48": {
+			BlockShare * expensiveShare,
+			func(i int) (string, string) {
+				return key(fmt.Sprint("owner", i), i), "X-Forwarded-For: " + ofBlockOne(i)
+			},
+			[2]string{key("other", 0), address(2)},
+		},
 		"owner": {
+			KeysShare * expensiveShare,
 			func(i int) (string, string) { return key("owner", i), address(i) },
 			[2]string{key("other", 0), address(0)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			begun, goOn := make(chan struct{}, most+2), make(chan struct{})
+			begun, goOn := make(chan struct{}, c.most+2), make(chan struct{})
 			n := run(t, func(o *Options) {
-				o.Places = most + 2
+				o.Places = c.most + 2
 				o.Config.TrustedProxies = "127.0.0.1"
 				o.Config.RateLimitReads = perMinute(1200)
 				o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
@@ -214,21 +223,21 @@ func TestKeysShareTheLane(t *testing.T) {
 					return ok(c)
 				})
 			})
-			statuses := make(chan int, most+1)
+			statuses := make(chan int, c.most+1)
 			send := func(key, address string) {
 				go func() { statuses <- n.do(t, http.MethodGet, "/api/search", key, address).StatusCode }()
 				<-begun
 			}
-			for i := range most {
+			for i := range c.most {
 				send(c.attack(i))
 			}
-			more, from := c.attack(most)
+			more, from := c.attack(c.most)
 			if r := n.do(t, http.MethodGet, "/api/search", more, from); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
 				t.Errorf("one key more: %d %s", r.StatusCode, r.body)
 			}
 			send(c.others[0], c.others[1])
 			close(goOn)
-			for range most + 1 {
+			for range c.most + 1 {
 				if status := <-statuses; status != http.StatusOK {
 					t.Errorf("within the share: %d", status)
 				}

@@ -29,6 +29,7 @@ const (
 // Snapshot answers carry these headers only when refused, because they are the same bytes for every caller.
 type Limits struct {
 	snapshot, reads, writes, failures, reports, clients class
+	blockReports, blockClients                          class // of a /48
 
 	strangers strangerLimits
 
@@ -60,6 +61,9 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 		failures: newClass("failures", "failed credentials", ofAddress, cfg.RateLimitFailures),
 		reports:  newClass("reports", "reports", ofAddress, reportsOf(cfg)),
 		clients:  newClass("clients", "registered apps", ofAddress, clientsOf(cfg)),
+
+		blockReports: newClass("block-reports", "reports", ofBlock, blockRate(reportsOf(cfg))),
+		blockClients: newClass("block-clients", "registered apps", ofBlock, blockRate(clientsOf(cfg))),
 
 		strangers: newStrangerLimits(cfg),
 		prefix:    "pulsecast:",
@@ -94,6 +98,7 @@ func clientsOf(cfg *config.Config) config.Rate {
 // The callers that limits count.
 const (
 	ofAddress = "from this address"
+	ofBlock   = "from all addresses of this IPv6 /48 together"
 	ofKey     = "from this key, or this address if no key was sent"
 	ofKeys    = "from all keys of this address or owner together"
 	ofAll     = "in the whole service"
@@ -166,11 +171,11 @@ func (l *Limits) limit(own, shared *class) fiber.Handler {
 	}
 }
 
-// Reports returns middleware that limits reports of readers without a key, per address.
-func (l *Limits) Reports() fiber.Handler { return l.guard(&l.reports) }
+// Reports returns middleware that limits reports of readers without a key, per address and per /48.
+func (l *Limits) Reports() fiber.Handler { return l.guard(&l.reports, &l.blockReports) }
 
-// Clients returns middleware that limits the registration of apps, per address.
-func (l *Limits) Clients() fiber.Handler { return l.guard(&l.clients) }
+// Clients returns middleware that limits the registration of apps, per address and per /48.
+func (l *Limits) Clients() fiber.Handler { return l.guard(&l.clients, &l.blockClients) }
 
 // Failure counts a failed credential against an address. It returns the 429 to send if there were too many,
 // else nil.
@@ -186,14 +191,12 @@ func (l *Limits) Failure(ctx context.Context, addr netip.Addr) error {
 
 func pass(c *fiber.Ctx) error { return c.Next() }
 
-func (l *Limits) guard(cl *class) fiber.Handler {
-	if cl.rate.Off() {
+func (l *Limits) guard(own, block *class) fiber.Handler {
+	if own.rate.Off() {
 		return pass
 	}
 	return func(c *fiber.Ctx) error {
-		v := l.take(c.UserContext(), cl, counted(c), 1)
-		cl.announce(c, v)
-		if !v.ok {
+		if cl, v := l.count(c, addressCharges(ClientAddr(c), own, block)); cl != nil {
 			return cl.refusal(v)
 		}
 		return c.Next()

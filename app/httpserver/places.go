@@ -15,7 +15,7 @@ type Places struct {
 	mu     sync.Mutex
 	taken  int
 	held   map[bucketKey]int
-	shared map[bucketKey]int // as held, for the keys of one address or owner together
+	shared map[bucketKey]int // as held, for the callers of one address, owner or /48 together
 }
 
 // ErrShare and ErrFull are the reasons for having no place: the caller has its share, or all places are taken.
@@ -25,21 +25,22 @@ var (
 )
 
 // NewPlaces makes places of which one caller may have a share. The keys of one address or owner together may have
-// KeysShare times as many.
+// KeysShare times as many, and the addresses of one /48 together BlockShare times as many.
 func NewPlaces(most, share int) *Places {
 	return &Places{most: most, share: share, held: map[bucketKey]int{}, shared: map[bucketKey]int{}}
 }
 
-// Enter takes a place for a request. It counts the place against the agent of the request, else against its address.
+// Enter takes a place for a request. It counts the place against the agent of the request, else against its address,
+// and against everyone that the caller shares places with.
 // err is ErrShare or ErrFull. If it is nil, the caller must call leave once the answer is sent.
 func (p *Places) Enter(c *fiber.Ctx) (leave func(), err error) {
-	return p.enter(counted(c), sharers(c)...)
+	return p.enter(counted(c), placeSharers(c)...)
 }
 
 func (p *Places) enter(by bucketKey, sharers ...bucketKey) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	sharedOut := func(key bucketKey) bool { return p.shared[key] >= KeysShare*p.share }
+	sharedOut := func(key bucketKey) bool { return p.shared[key] >= key.shares()*p.share }
 	switch {
 	case p.held[by] >= p.share || slices.ContainsFunc(sharers, sharedOut):
 		return nil, ErrShare

@@ -6,18 +6,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// strangerLimits bound what one person can do with many agents. They limit the registrations from an address
-// and in the whole service, and the reads and publications of all keys of an address or an owner.
+// strangerLimits bound what one person can do with many agents. They limit the registrations from an address, from a
+// /48 and in the whole service, and the reads and publications of all keys of an address or an owner.
 type strangerLimits struct {
-	registrations, ceiling, sharedReads, sharedWrites class
+	registrations, blockRegistrations, ceiling, sharedReads, sharedWrites class
 }
 
 func newStrangerLimits(cfg *config.Config) strangerLimits {
 	return strangerLimits{
-		registrations: newClass("registrations", "new agents", ofAddress, cfg.RegistrationRate),
-		ceiling:       newClass("all-registrations", "new agents", ofAll, cfg.RegistrationCeiling),
-		sharedReads:   newClass("shared-reads", "reads", ofKeys, cfg.RateLimitReadsAddress),
-		sharedWrites:  newClass("shared-writes", "publications", ofKeys, cfg.RateLimitWritesAddress),
+		registrations:      newClass("registrations", "new agents", ofAddress, cfg.RegistrationRate),
+		blockRegistrations: newClass("block-registrations", "new agents", ofBlock, blockRate(cfg.RegistrationRate)),
+		ceiling:            newClass("all-registrations", "new agents", ofAll, cfg.RegistrationCeiling),
+		sharedReads:        newClass("shared-reads", "reads", ofKeys, cfg.RateLimitReadsAddress),
+		sharedWrites:       newClass("shared-writes", "publications", ofKeys, cfg.RateLimitWritesAddress),
 	}
 }
 
@@ -27,22 +28,19 @@ type Owned interface {
 	OwnerID() string
 }
 
-// AdmitAgent returns a function that counts a registration against the request's address and the whole
-// service, or against neither if it returns the 429 to send. Call the function once all other checks of the
+// AdmitAgent returns a function that counts a registration against the request's address, its /48 and the whole
+// service, or against none of them if it returns the 429 to send. Call the function once all other checks of the
 // registration have passed, and undo if the agent is not created after all.
 func (l *Limits) AdmitAgent(c *fiber.Ctx) func() (undo func(), err error) {
 	return func() (undo func(), err error) {
-		own, all := &l.strangers.registrations, &l.strangers.ceiling
-		var list []charge
-		if !own.rate.Off() {
-			list = append(list, charge{own, addrKey(ClientAddr(c)), 1})
-		}
+		own, block, all := &l.strangers.registrations, &l.strangers.blockRegistrations, &l.strangers.ceiling
+		list := addressCharges(ClientAddr(c), own, block)
 		if !all.rate.Off() {
 			list = append(list, charge{all, bucketKey{kind: 's'}, 1})
 		}
 		switch exceeded, v := l.count(c, list); exceeded {
-		case own:
-			return nil, own.refusalWith(v, "Wait %d s, or use the key of an agent that you have.")
+		case own, block:
+			return nil, exceeded.refusalWith(v, "Wait %d s, or use the key of an agent that you have.")
 		case all:
 			return nil, all.refusalWith(v, "Wait %d s and try again; nothing is wrong with your request.")
 		}

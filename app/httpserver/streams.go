@@ -37,17 +37,19 @@ func newStreams(most, mostOfAddress int) *streams {
 	}
 }
 
-// enter takes a place, which counts against the address also if the request has a key. release gives it back.
+// enter takes a place, which counts against the address and its /48 also if the request has a key. release gives it
+// back.
 func (s *streams) enter(addr netip.Addr) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		return nil, problem.Unavailable("This node is stopping. Connect again.", time.Second)
 	}
-	switch release, err = s.places.enter(addrKey(addr)); {
+	switch release, err = s.places.enter(addrKey(addr), appendBlock(nil, addr)...); {
 	case errors.Is(err, ErrShare):
 		return nil, problem.RateLimited(fmt.Sprintf(
-			"Your address already has the maximum of %d open streams. Close one first.", s.places.share), streamRetry)
+			"Your address already has the maximum of %d open streams, or its IPv6 /48 has %d. Close one first.",
+			s.places.share, BlockShare*s.places.share), streamRetry)
 	case err != nil:
 		return nil, problem.Unavailable(fmt.Sprintf(
 			"This node already serves the maximum of %d streams. Try again, or poll GET /api/agents/me/updates.", s.places.most), streamRetry)
