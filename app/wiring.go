@@ -291,8 +291,8 @@ func (a *App) MarkSample() { a.sample.Store(true) }
 
 // authenticate returns a nil interface when there is no principal. A nil pointer in the interface
 // would not compare equal to nil.
-func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Principal, error) {
-	p, err := a.identity.Authenticate(ctx, bearer)
+func (a *App) authenticate(ctx context.Context, bearer string, admit identity.Admit) (httpserver.Principal, error) {
+	p, err := a.identity.Authenticate(ctx, bearer, admit)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (a *API) createSession(s *httpserver.Server) fiber.Handler {
 		if len(body.wrong) > 0 {
 			return problem.InvalidRequest(body.wrong...)
 		}
-		session, principal, err := a.Identity.StartSession(c.UserContext(), key)
+		session, principal, err := a.Identity.StartSession(c.UserContext(), key, s.AdmitCheck(c))
 		if err != nil {
 			return s.CredentialFailed(c, err)
 		}

@@ -138,7 +138,7 @@ func (d *doctor) identity(ctx context.Context) {
 		Config: &d.cfg, DB: scratch, Generation: agent.NewGeneration(scratch.Reader, silent),
 		Usage: agent.NewUsage(scratch, silent, time.Now), Log: silent, Now: time.Now,
 	})
-	_, err = service.Authenticate(ctx, "doctor-"+database.NewID(time.Now()).String())
+	_, err = service.Authenticate(ctx, "doctor-"+database.NewID(time.Now()).String(), nil)
 	status := service.Status()
 	refusal, refused := errors.AsType[*problem.Error](err)
 	switch {

@@ -109,7 +109,7 @@ func (s *Server) OptionalAgent() fiber.Handler {
 // CredentialFailed counts a refused credential against the client's address. It returns err, or the 429 to
 // send instead if the address has failed too often. It counts only errors with status 401. RequireAgent and
 // OptionalAgent call it. Every other check of a credential, such as a session or a sign-in form, must call
-// it too.
+// it too, and pass AdmitCheck to the check of a key.
 func (s *Server) CredentialFailed(c *fiber.Ctx, err error) error {
 	if p, ok := errors.AsType[*problem.Error](err); !ok || p.Status != fiber.StatusUnauthorized {
 		return err
@@ -138,7 +138,7 @@ func (s *Server) identify(c *fiber.Ctx) (Principal, error) {
 		return nil, s.CredentialFailed(c, err)
 	}
 	began := time.Now()
-	p, err := s.opts.Authenticate(c.UserContext(), bearer)
+	p, err := s.opts.Authenticate(c.UserContext(), bearer, s.AdmitCheck(c))
 	r.checking += time.Since(began)
 	if err != nil {
 		return nil, s.CredentialFailed(c, err)

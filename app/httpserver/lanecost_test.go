@@ -139,7 +139,7 @@ func TestKeysStarveNoVisitor(t *testing.T) {
 			}
 			n := run(t, func(o *Options) {
 				o.Config.TrustedProxies = "127.0.0.1"
-				o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
+				o.Authenticate = func(_ context.Context, bearer string, _ func() (func(error), error)) (Principal, error) {
 					return principal{uuid.NewSHA1(uuid.Nil, []byte(bearer))}, nil
 				}
 			}, func(s *Server) {
@@ -212,7 +212,7 @@ func TestKeysShareTheLane(t *testing.T) {
 				o.Places = c.most + 2
 				o.Config.TrustedProxies = "127.0.0.1"
 				o.Config.RateLimitReads = perMinute(1200)
-				o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
+				o.Authenticate = func(_ context.Context, bearer string, _ func() (func(error), error)) (Principal, error) {
 					owner, _, _ := strings.Cut(bearer, "-")
 					return owned{uuid.NewSHA1(uuid.Nil, []byte(bearer)), owner}, nil
 				}
@@ -255,9 +255,9 @@ func TestKeysShareTheLane(t *testing.T) {
 func TestSlowKeyCheck(t *testing.T) {
 	t.Parallel()
 	n, free := startLane(t, func(o *Options) {
-		o.Authenticate = func(ctx context.Context, bearer string) (Principal, error) {
+		o.Authenticate = func(ctx context.Context, bearer string, admit func() (func(error), error)) (Principal, error) {
 			time.Sleep(lanePatience) // a slow database
-			return authenticate(ctx, bearer)
+			return authenticate(ctx, bearer, admit)
 		}
 	}, nil)
 	waits := func() bool {

@@ -79,7 +79,7 @@ func TestSharedLimitsAddUpOverNodes(t *testing.T) {
 		o.Config.TrustedProxies = "127.0.0.1"
 		o.Config.RegistrationRate, o.Config.RegistrationCeiling = perHour(3), perHour(5)
 		o.Config.RateLimitWrites, o.Config.RateLimitWritesAddress = perMinute(4), perMinute(6)
-		o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
+		o.Authenticate = func(_ context.Context, bearer string, _ func() (func(error), error)) (Principal, error) {
 			return owned{uuid.NewSHA1(uuid.Nil, []byte(bearer)), "olga"}, nil
 		}
 	}
@@ -123,7 +123,7 @@ func TestKeysShareOneAllowanceOfReads(t *testing.T) {
 		o.Now = newClock().now
 		o.Config.TrustedProxies = "127.0.0.1"
 		o.Config.RateLimitReads, o.Config.RateLimitReadsAddress = perHour(60), perHour(150)
-		o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
+		o.Authenticate = func(_ context.Context, bearer string, _ func() (func(error), error)) (Principal, error) {
 			owner, _, _ := strings.Cut(bearer, ".")
 			return owned{uuid.NewSHA1(uuid.Nil, []byte(bearer)), strings.TrimPrefix(owner, "none")}, nil
 		}
@@ -182,7 +182,7 @@ func TestFortyAgentsShareOneAllowance(t *testing.T) {
 		o.Now = newClock().now
 		o.Config.TrustedProxies = "127.0.0.1"
 		o.Config.RateLimitWrites, o.Config.RateLimitWritesAddress = perMinute(4), perMinute(10)
-		o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
+		o.Authenticate = func(_ context.Context, bearer string, _ func() (func(error), error)) (Principal, error) {
 			owner, _, _ := strings.Cut(bearer, ".")
 			return owned{uuid.NewSHA1(uuid.Nil, []byte(bearer)), strings.TrimPrefix(owner, "none")}, nil
 		}

@@ -47,8 +47,9 @@ type Options struct {
 	// RedisPatience bounds one answer of Redis. Zero means 40 ms.
 	RedisPatience time.Duration
 	// Authenticate returns the owner of a bearer. A refusal is a *problem.Error with status 401. Any other
-	// error goes to the client as it is (503 while the identity provider is down).
-	Authenticate func(ctx context.Context, bearer string) (Principal, error)
+	// error goes to the client as it is (503 while the identity provider is down). Authenticate calls admit before
+	// it checks a bearer that isn't known here, and done after the check; see AdmitCheck. admit may be nil.
+	Authenticate func(ctx context.Context, bearer string, admit func() (done func(refusal error), err error)) (Principal, error)
 	// CredentialEpoch changes when a credential may have ended. The server then checks the bearers of all
 	// streams. If nil, it checks them once a minute.
 	CredentialEpoch func() uint64
@@ -71,6 +72,7 @@ type Server struct {
 	Limits *Limits
 
 	reads     *lane
+	checks    *checks
 	opts      Options
 	direct    map[string]direct    // by path; see Direct
 	bodies    map[string]bodyLimit // by path; see AllowBody
@@ -104,6 +106,7 @@ func New(opts Options) *Server {
 		bodies:    map[string]bodyLimit{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
 		reads:     newReadLane(max(opts.Places, 1), !cfg.RateLimitReads.Off()),
+		checks:    newChecks(cfg.RateLimitFailures, opts.Now),
 		proxies:   proxies,
 		docs:      cfg.BaseURL + "/docs#error-",
 		keyHint:   keyHint(cfg),

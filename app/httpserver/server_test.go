@@ -28,7 +28,7 @@ type principal struct{ id uuid.UUID }
 
 func (p principal) AgentID() uuid.UUID { return p.id }
 
-func authenticate(_ context.Context, bearer string) (Principal, error) {
+func authenticate(_ context.Context, bearer string, _ func() (func(error), error)) (Principal, error) {
 	switch bearer {
 	case "good":
 		return principal{agentID}, nil

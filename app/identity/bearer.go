@@ -21,6 +21,14 @@ type verdict struct {
 
 func (v verdict) refused() bool { return v.refusal != nil }
 
+// err returns the refusal as an error, or nil.
+func (v verdict) err() error {
+	if v.refusal == nil {
+		return nil
+	}
+	return v.refusal
+}
+
 // answer returns the verdict. Each caller gets its own copy of a refusal, so that it can add a cause.
 func (v verdict) answer() (*Principal, error) {
 	if v.refusal == nil {

@@ -150,22 +150,46 @@ func (s *Service) HowToGetKey() string { return s.verifier.HowToGetKey() }
 // Status returns the state of the verifier.
 func (s *Service) Status() Status { return s.verifier.Status() }
 
-// Authenticate returns the owner of a bearer. Refusals: 401 invalid_credentials, 403 agent_disabled, 403
+// Admit is called before a check of a bearer that isn't known here. A bearer is known if its verdict is cached, or if
+// its last check accepted it. Admit may wait, and its error refuses the bearer. After the check, done gets the
+// refusal, or nil if the bearer was accepted.
+type Admit = func() (done func(refusal error), err error)
+
+// Authenticate returns the owner of a bearer. Requests pass an admit, so that a flood of made-up bearers can't keep
+// the database or the provider busy. A nil admit lets every check begin. Refusals: 401 invalid_credentials, 403 agent_disabled, 403
 // account_closed, 403 not_enabled. It returns 503 unavailable if the bearer can't be checked. Authenticate
 // doesn't keep the bearer, which may be a view into a request's buffer.
-func (s *Service) Authenticate(ctx context.Context, bearer string) (*Principal, error) {
+func (s *Service) Authenticate(ctx context.Context, bearer string, admit Admit) (*Principal, error) {
 	if !wellFormed(bearer) {
 		return nil, s.invalid()
 	}
 	hash := agent.Hash(bearer)
 	v, err := s.verdicts.Get(ctx, hash, func(ctx context.Context) (verdict, time.Time, error) {
-		v, until := s.find(ctx, strings.Clone(bearer), hash)
+		v := verdict{refusal: unavailable(nil)} // if the check panics
+		if admit != nil && !s.known(hash) {
+			done, err := admit()
+			if err != nil {
+				return verdict{}, time.Time{}, memo.Private(err)
+			}
+			defer func() { done(v.err()) }()
+		}
+		var until time.Time
+		v, until = s.find(ctx, strings.Clone(bearer), hash)
 		return v, until, nil
 	})
+	if memo.IsPrivate(err) { // not admitted
+		return nil, errors.Unwrap(err)
+	}
 	if err != nil { // the caller left, or a check panicked
 		return nil, unavailable(err)
 	}
 	return v.answer()
+}
+
+// known reports whether the last check of a bearer accepted it. That check may be older than any cached verdict.
+func (s *Service) known(hash digest) bool {
+	v, kept := s.verdicts.Kept(hash)
+	return kept && !v.refused()
 }
 
 // find asks the database or the verifier about a bearer. It also returns how long the verdict holds. A
@@ -233,11 +257,11 @@ type Session struct {
 
 // StartSession begins a session for an API key, which is verified like any bearer. It refuses a session
 // token with 401.
-func (s *Service) StartSession(ctx context.Context, apiKey string) (Session, *Principal, error) {
+func (s *Service) StartSession(ctx context.Context, apiKey string, admit Admit) (Session, *Principal, error) {
 	if agent.IsToken(apiKey) {
 		return Session{}, nil, s.invalid()
 	}
-	p, err := s.Authenticate(ctx, apiKey)
+	p, err := s.Authenticate(ctx, apiKey, admit)
 	if err != nil {
 		return Session{}, nil, err
 	}
@@ -260,9 +284,9 @@ func (s *Service) StartSession(ctx context.Context, apiKey string) (Session, *Pr
 }
 
 // EndSession ends the session of a token. It returns 401 if the session has already ended, and 422 if the
-// bearer is an API key.
+// bearer is an API key. The request has been authenticated with the same bearer.
 func (s *Service) EndSession(ctx context.Context, bearer string) error {
-	p, err := s.Authenticate(ctx, bearer)
+	p, err := s.Authenticate(ctx, bearer, nil)
 	if err != nil {
 		return err
 	}

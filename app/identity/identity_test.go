@@ -104,7 +104,7 @@ func newNode(t testing.TB, db *database.DB, cfg config.Config) *node {
 func (n *node) ask(t testing.TB, bearer string) string {
 	t.Helper()
 	n.secret(bearer)
-	p, err := n.Authenticate(t.Context(), bearer)
+	p, err := n.Authenticate(t.Context(), bearer, nil)
 	if err != nil {
 		refusal := problem.As(err)
 		if len(bearer) >= 12 && strings.Contains(refusal.Error(), bearer) {
@@ -173,7 +173,7 @@ func (n *node) register(t testing.TB, name string) (*agent.Agent, string) {
 
 func (n *node) session(t testing.TB, key string) identity.Session {
 	t.Helper()
-	s, _, err := n.StartSession(t.Context(), key)
+	s, _, err := n.StartSession(t.Context(), key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,11 +331,11 @@ func TestSessions(t *testing.T) {
 		if !s.ExpiresAt.Equal(s.CreatedAt.Add(24*time.Hour)) || !s.CreatedAt.Equal(one.clock.now()) {
 			t.Errorf("%+v", s)
 		}
-		p, err := two.Authenticate(t.Context(), s.Token)
+		p, err := two.Authenticate(t.Context(), s.Token, nil)
 		if err != nil || !p.Session || p.Agent.ID != a.ID || !p.ExpiresAt.Equal(s.ExpiresAt) {
 			t.Fatalf("%+v, %v", p, err)
 		}
-		_, _, err = one.StartSession(t.Context(), s.Token)
+		_, _, err = one.StartSession(t.Context(), s.Token, nil)
 		if problem.As(err).Code != "invalid_credentials" {
 			t.Errorf("a session began with a session: %v", err)
 		}
@@ -357,7 +357,7 @@ func TestSessions(t *testing.T) {
 		one.setStatus(t, "ada", agent.Disabled)
 		two.recheck(t)
 		two.want(t, s.Token, invalid)
-		if _, _, err := one.StartSession(t.Context(), key); problem.As(err).Status != 401 && problem.As(err).Status != 403 {
+		if _, _, err := one.StartSession(t.Context(), key, nil); problem.As(err).Status != 401 && problem.As(err).Status != 403 {
 			t.Errorf("a disabled agent began a session: %v", err)
 		}
 		one.setStatus(t, "ada", agent.Active)
@@ -426,7 +426,7 @@ func TestTogether(t *testing.T) {
 		leaving, leave := context.WithCancel(t.Context())
 		leave()
 		n.clock.advance(time.Hour)
-		if _, err := n.Authenticate(leaving, key); err != nil && problem.As(err).Status != 503 {
+		if _, err := n.Authenticate(leaving, key, nil); err != nil && problem.As(err).Status != 503 {
 			t.Errorf("a caller that left got %v", err)
 		}
 		n.want(t, key, "ada")
@@ -440,7 +440,7 @@ func BenchmarkAuthenticateCached(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := n.Authenticate(context.Background(), key); err != nil {
+			if _, err := n.Authenticate(context.Background(), key, nil); err != nil {
 				b.Error(err)
 			}
 		}

@@ -435,12 +435,12 @@ func TestWhereToEnable(t *testing.T) {
 	t.Parallel()
 	provider := newScripted(t)
 	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
-	_, err := n.Authenticate(t.Context(), provider.key(`{"active":true,"sub":"s1","username":"ada"}`))
+	_, err := n.Authenticate(t.Context(), provider.key(`{"active":true,"sub":"s1","username":"ada"}`), nil)
 	p := problem.As(err)
 	if p.Code != "not_enabled" || !strings.Contains(p.Detail, provider.URL) || !strings.Contains(p.Challenge, "insufficient_scope") {
 		t.Errorf("%+v", p)
 	}
-	_, err = n.Authenticate(t.Context(), "unknown")
+	_, err = n.Authenticate(t.Context(), "unknown", nil)
 	if p := problem.As(err); !strings.Contains(p.Detail, "Enable the service at "+provider.URL) {
 		t.Errorf("%+v", p)
 	}
@@ -632,7 +632,7 @@ func BenchmarkDeadProvider(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, err := n.Authenticate(b.Context(), fmt.Sprint("key-", i)); problem.As(err).Status != http.StatusServiceUnavailable {
+		if _, err := n.Authenticate(b.Context(), fmt.Sprint("key-", i), nil); problem.As(err).Status != http.StatusServiceUnavailable {
 			b.Fatal(err)
 		}
 	}

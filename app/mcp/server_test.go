@@ -32,7 +32,9 @@ func TestStopWaitsForCalls(t *testing.T) {
 	base := "http://" + ln.Addr().String()
 	cfg := &config.Config{BaseURL: base, LogFormat: "off"}
 	s := New(Dependencies{Config: cfg})
-	h := httpserver.New(httpserver.Options{Config: cfg, Authenticate: func(context.Context, string) (httpserver.Principal, error) { return someone{}, nil }})
+	h := httpserver.New(httpserver.Options{Config: cfg, Authenticate: func(context.Context, string, func() (func(error), error)) (httpserver.Principal, error) {
+		return someone{}, nil
+	}})
 	began, answer := make(chan struct{}), make(chan struct{})
 	h.App.Get("/api/health", func(c *fiber.Ctx) error {
 		close(began)

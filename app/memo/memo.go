@@ -124,6 +124,17 @@ func (c *Cache[K, V]) Last(key K) (V, bool) {
 	return kept.value, ok
 }
 
+// Kept is Last for a value of any epoch. It returns false after Forget.
+func (c *Cache[K, V]) Kept(key K) (V, bool) {
+	for _, kept := range c.kept {
+		if e, ok := kept.Get(key); ok {
+			return e.value, true
+		}
+	}
+	var zero V
+	return zero, false
+}
+
 // Forget drops every value, and lets no running load keep its result. It doesn't wait for these
 // loads.
 func (c *Cache[K, V]) Forget() {

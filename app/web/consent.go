@@ -12,6 +12,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/views/components"
@@ -25,6 +26,7 @@ type consent struct {
 	request *oauth.Request
 	form    url.Values // nil for GET
 	failed  func(error) error
+	check   identity.Admit                  // bounds the check of the key
 	admit   func() (undo func(), err error) // counts a new agent against the limits
 }
 
@@ -33,7 +35,10 @@ type consent struct {
 func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")
-		v := &consent{Site: s, c: c, failed: func(err error) error { return srv.CredentialFailed(c, err) }, admit: srv.Limits.AdmitAgent(c)}
+		v := &consent{
+			Site: s, c: c, failed: func(err error) error { return srv.CredentialFailed(c, err) },
+			check: srv.AdmitCheck(c), admit: srv.Limits.AdmitAgent(c),
+		}
 		sent := string(c.Context().QueryArgs().QueryString())
 		if c.Method() == fiber.MethodPost {
 			sent = string(c.Body())
@@ -72,7 +77,7 @@ func (v *consent) answer() error {
 // allow sends the browser to the client with a code, if the key is right.
 func (v *consent) allow() error {
 	key := strings.TrimSpace(v.form.Get("key"))
-	who, err := v.Keys.Authenticate(v.c.UserContext(), key)
+	who, err := v.Keys.Authenticate(v.c.UserContext(), key, v.check)
 	if err == nil && who.Session {
 		err = problem.InvalidCredentials("Send the API key itself (pc_…), not a token.")
 	}

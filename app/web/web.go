@@ -41,7 +41,7 @@ type Registry interface {
 
 // Keys authenticates API keys.
 type Keys interface {
-	Authenticate(ctx context.Context, key string) (*identity.Principal, error)
+	Authenticate(ctx context.Context, key string, admit identity.Admit) (*identity.Principal, error)
 }
 
 // Dependencies are what the pages need from other packages.
