@@ -38,6 +38,9 @@ type Query struct {
 	// Main marks one of the few answers that most readers request, such as a first page. Other
 	// copies never evict it.
 	Main bool
+	// Background lets Load return the previous copy while it makes a new one, if the previous one was good
+	// within the last Options.Late. Then produce runs after Load has returned, so it must not use the request.
+	Background bool
 	// Fresh is the longest time for which a copy is good; 0 means five seconds.
 	Fresh time.Duration
 }
@@ -124,15 +127,19 @@ func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 // Load returns the kept copy if it is good, and otherwise makes one. One caller runs produce.
 // Callers that arrive in the meantime wait and get its result, or its error unless that is
 // memo.Private. Errors aren't kept. The context of produce has the values of ctx, but a timeout of
-// five seconds in place of ctx's end. A waiting caller returns early if ctx ends.
+// five seconds in place of ctx's end. A waiting caller returns early if ctx ends. With Query.Background, the
+// context of produce has no values of ctx.
 func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context) (*Answer, error)) (*Answer, error) {
 	for {
 		side, now := c.options.Side(q.Current), c.options.Now() // before the first query
 		kept, l, mine := c.begin(q, &side, now)
-		if kept != nil {
+		switch {
+		case mine && kept != nil:
+			go c.runBehind(*q, l, side, now, produce)
 			return kept, nil
-		}
-		if mine {
+		case kept != nil:
+			return kept, nil
+		case mine:
 			return c.run(ctx, q, l, side, now, produce)
 		}
 		select {
@@ -146,8 +153,8 @@ func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context
 	}
 }
 
-// begin returns a copy to serve. If there is none, it returns a load, and whether the caller must
-// run it or wait for it.
+// begin returns a copy to serve, if there is one. If mine is true, the caller must run the load. If there is
+// neither, the caller waits for the load.
 func (c *Cache) begin(q *Query, side *generation.Side, now time.Time) (kept *Answer, l *load, mine bool) {
 	at := keyOf(q, side)
 	c.mu.Lock()
@@ -159,12 +166,23 @@ func (c *Cache) begin(q *Query, side *generation.Side, now time.Time) (kept *Ans
 	if !under {
 		l = &load{done: make(chan struct{}), err: errAbandoned}
 		c.loads[at] = l
+	}
+	if !under && !q.Background {
 		return nil, l, true
 	}
 	if e := c.kept.get(q.Key); e != nil && !q.Current && e.showsTexts(side) && now.Sub(e.goodAt) < c.options.Late {
-		return e.answer, nil, false
+		kept = e.answer
 	}
-	return nil, l, false
+	return kept, l, !under
+}
+
+// runBehind runs a load whose caller has got the previous copy. It keeps a panic from ending the process. An error
+// is dropped too: once the previous copy is too old, the next caller runs the load itself and gets the error.
+func (c *Cache) runBehind(
+	q Query, l *load, side generation.Side, now time.Time, produce func(context.Context) (*Answer, error),
+) {
+	defer func() { _ = recover() }()
+	_, _ = c.run(context.Background(), &q, l, side, now, produce)
 }
 
 func (c *Cache) run(

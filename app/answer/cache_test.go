@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -209,6 +210,90 @@ func TestCopyBefore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBackground checks that no caller waits for a new copy if the previous one was good a moment ago. The others
+// wait as ever.
+func TestBackground(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		topic   generation.Topic
+		later   time.Duration
+		current bool
+		served  bool
+	}{
+		"a moment ago": {generation.Predictions, lateness - 1, false, true},
+		"too late":     {generation.Predictions, lateness, false, false},
+		"own":          {generation.Predictions, 0, true, false},
+		"hidden text":  {generation.Texts, 0, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.ask("a")
+			w.move(c.topic)
+			w.wait(c.later)
+			q := &Query{Key: "a", Topics: topics, Background: true, Current: c.current}
+			returned, made := make(chan struct{}), make(chan struct{})
+			a, err := w.Load(t.Context(), q, func(context.Context) (*Answer, error) {
+				defer close(made)
+				if c.served {
+					<-returned
+				}
+				return New([]byte("new"), "new"), nil
+			})
+			close(returned)
+			if want := map[bool]string{true: "1", false: "new"}[c.served]; err != nil || string(a.Form(Identity).Body) != want {
+				t.Errorf("got %v, %v, want %q", a, err, want)
+			}
+			<-made
+			again := *q
+			again.Background = false // waits for the load if it is still ending
+			if a, err = w.Load(t.Context(), &again, fail(t)); err != nil || string(a.Form(Identity).Body) != "new" {
+				t.Errorf("afterwards: %v, %v", a, err)
+			}
+		})
+	}
+}
+
+// TestBackgroundFails checks that a load in the background that fails or panics is repeated.
+func TestBackgroundFails(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func() (*Answer, error){
+		"error": func() (*Answer, error) { return nil, errors.New("broken") },
+		"panic": func() (*Answer, error) { panic("broken") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.ask("a")
+			w.move(generation.Predictions)
+			q := &Query{Key: "a", Topics: topics, Background: true}
+			done := make(chan struct{})
+			a, err := w.Load(t.Context(), q, func(context.Context) (*Answer, error) {
+				defer close(done)
+				return end()
+			})
+			if err != nil || string(a.Form(Identity).Body) != "1" {
+				t.Errorf("got %v, %v", a, err)
+			}
+			<-done
+			for w.loading() {
+				runtime.Gosched()
+			}
+			w.wait(lateness)
+			if got := w.ask("a"); got != "2" {
+				t.Errorf("afterwards: %s", got)
+			}
+		})
+	}
+}
+
+// loading reports whether a load is running.
+func (w *world) loading() bool {
+	w.Cache.mu.Lock()
+	defer w.Cache.mu.Unlock()
+	return len(w.loads) > 0
 }
 
 func TestErrorsAreNotKept(t *testing.T) {

@@ -79,20 +79,25 @@ func (a *API) query(c *fiber.Ctx, key any, topics []generation.Topic) (answer.Qu
 }
 
 // load makes an answer that isn't in memory, with the form that the caller prefers. The caller that makes it
-// pays its cost. An answer that is shared by everyone is a main one.
+// pays its cost. An answer that is shared by everyone is a main one. No caller pays for it, so it may be made in the
+// background.
 func (a *API) load(
 	c *fiber.Ctx, query *answer.Query, cost httpserver.Cost, produce func(context.Context) (*answer.Answer, error),
 ) (*answer.Answer, error) {
-	query.Main = cost == httpserver.Shared
+	shared := cost == httpserver.Shared
+	query.Main, query.Background = shared, shared
+	coding := httpserver.PreferredCoding(c.Context())
 	return a.answers.Load(c.UserContext(), query, func(ctx context.Context) (*answer.Answer, error) {
-		leave, err := a.admit(c, cost)
-		if err != nil {
-			return nil, err
+		if !shared {
+			leave, err := a.admit(c, cost)
+			if err != nil {
+				return nil, err
+			}
+			defer leave()
 		}
-		defer leave()
 		made, err := produce(ctx)
 		if err == nil {
-			httpserver.Preferred(c.Context(), made)
+			httpserver.Preferred(made, coding)
 		}
 		return made, err
 	})
@@ -140,7 +145,7 @@ func caching(c *fiber.Ctx) string {
 
 // sendAnswer sends the form that the request prefers, or 304.
 func sendAnswer(c *fiber.Ctx, a *answer.Answer, cacheControl string) {
-	sendForm(c.Context(), httpserver.Preferred(c.Context(), a), cacheControl)
+	sendForm(c.Context(), httpserver.Preferred(a, httpserver.PreferredCoding(c.Context())), cacheControl)
 }
 
 func sendForm(ctx *fasthttp.RequestCtx, f *answer.Form, cacheControl string) {

@@ -67,7 +67,7 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx, admit signal.Admit)
 		return err
 	}
 	if !args.Has("category") && !args.Has("tag") && !args.Has("q") && !args.Has("closesBefore") {
-		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
+		sendForm(ctx, h.Markets.Form(limit, httpserver.PreferredCoding(ctx)), signalCaching)
 		return nil
 	}
 	f, err := parseMarketFilter(args)
@@ -81,7 +81,7 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx, admit signal.Admit)
 func sendMatching[T any](
 	ctx *fasthttp.RequestCtx, feed *signal.Feed[T], limit int, match func(s *signal.Snapshot[T], i int, record *T) bool, admit signal.Admit,
 ) error {
-	form, err := feed.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), match, admit)
+	form, err := feed.Matching(limit, httpserver.PreferredCoding(ctx), match, admit)
 	if err == nil {
 		sendForm(ctx, form, signalCaching)
 	}
@@ -99,7 +99,7 @@ func direct(form func(limit int, coding string) *answer.Form) func(ctx *fasthttp
 				return false
 			}
 		}
-		sendForm(ctx, form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
+		sendForm(ctx, form(limit, httpserver.PreferredCoding(ctx)), signalCaching)
 		return true
 	}
 }
@@ -161,7 +161,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx, admit signal.Admit) er
 		return err
 	}
 	if !args.Has("community") && !args.Has("q") {
-		sendForm(ctx, h.News.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
+		sendForm(ctx, h.News.Form(limit, httpserver.PreferredCoding(ctx)), signalCaching)
 		return nil
 	}
 	wanted, err := community(args)

@@ -9,12 +9,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/answer"
 )
 
-// Preferred returns the form of an answer that a request prefers. A small body isn't compressed.
-func Preferred(fctx *fasthttp.RequestCtx, a *answer.Answer) *answer.Form {
+// PreferredCoding returns the coding of answers that a request prefers.
+func PreferredCoding(fctx *fasthttp.RequestCtx) string {
+	return AcceptEncoding(fctx, answer.Codings...)
+}
+
+// Preferred returns the form of an answer in a coding. A small body isn't compressed.
+func Preferred(a *answer.Answer, coding string) *answer.Form {
 	if plain := a.Form(answer.Identity); len(plain.Body) < answer.CompressFrom {
 		return plain
 	}
-	return a.Form(AcceptEncoding(fctx, answer.Codings...))
+	return a.Form(coding)
 }
 
 // compress encodes a text body that its handler didn't encode. Pages of /admin stay uncompressed. If a secret
@@ -29,7 +34,7 @@ func compress(fctx *fasthttp.RequestCtx) {
 		return
 	}
 	addVary(h, fiber.HeaderAcceptEncoding)
-	coding := AcceptEncoding(fctx, answer.Codings...)
+	coding := PreferredCoding(fctx)
 	if coding == answer.Identity {
 		return
 	}

@@ -298,5 +298,5 @@ func preferred(c *fiber.Ctx, page *answer.Answer) *answer.Form {
 	if headOf(page).contentType == pictureType { // it is compressed already
 		return page.Form(answer.Identity)
 	}
-	return httpserver.Preferred(c.Context(), page)
+	return httpserver.Preferred(page, httpserver.PreferredCoding(c.Context()))
 }
