@@ -52,22 +52,25 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
 		return err
 	}
-	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil {
+	if err := LockTallies(ctx, tx, []uuid.UUID{p.AgentID}); err != nil {
+		return err
+	}
+	tally, err := s.Tally(ctx, tx, p.AgentID)
+	if err != nil {
 		return err
 	}
 	if err := addRows(ctx, tx, p); err != nil {
 		return err
 	}
+	tally.AgentID = p.AgentID
+	tally.add(p)
 	list := []*Prediction{p}
-	writes := addToMarkets(list)
+	writes := append(addToMarkets(list), talliesWrite([]*Tally{&tally}))
 	if !p.Unrevealed {
 		writes = append(writes, wordsWrite(tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}}))
 	}
 	if cited := citationsOf(list); len(cited) > 0 {
 		writes = append(writes, citationsWrite(cited))
-	}
-	if len(writes) == 0 {
-		return nil
 	}
 	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)

@@ -19,29 +19,6 @@ import (
 // DayLayout is the format of a UTC day in the tables: "2026-11-21".
 const DayLayout = time.DateOnly
 
-// Published counts one new open prediction of an agent. linked says that it names a market. The number of UTC
-// days with a linked prediction counts towards the ranking. Days normally arrive in order. If nodes' clocks
-// differ around midnight, a day may be missed, but is never counted twice.
-func Published(ctx context.Context, db bun.IDB, agentID uuid.UUID, at time.Time, linked bool) error {
-	at = database.Now(at)
-	t := Tally{AgentID: agentID, Total: 1, Open: 1, LastPublishedAt: at}
-	if linked {
-		t.PublicationDays, t.LastRankedDay = 1, at.Format(DayLayout)
-	}
-	const newDay = "EXCLUDED.last_ranked_day IS NOT NULL AND (t.last_ranked_day IS NULL OR t.last_ranked_day < EXCLUDED.last_ranked_day)"
-	_, err := db.NewInsert().Model(&t).On("CONFLICT (agent_id) DO UPDATE").
-		Set("total = t.total + 1").
-		Set("open = t.open + 1").
-		Set("publication_days = t.publication_days + CASE WHEN " + newDay + " THEN 1 ELSE 0 END").
-		Set("last_ranked_day = CASE WHEN " + newDay + " THEN EXCLUDED.last_ranked_day ELSE t.last_ranked_day END").
-		Set("last_published_at = CASE WHEN t.last_published_at > EXCLUDED.last_published_at THEN t.last_published_at ELSE EXCLUDED.last_published_at END").
-		Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("count a prediction: %w", err)
-	}
-	return nil
-}
-
 // tallyRow is a row of agent_tallies as publishing writes it.
 type tallyRow struct {
 	AgentID         uuid.UUID `bun:",type:uuid"`
@@ -115,20 +92,28 @@ func (t *Tally) next(now time.Time) time.Time {
 	return t.LastPublishedAt.Add(time.Microsecond)
 }
 
-// count adds a new open prediction, as Published does. It marks the prediction if its agent has no settlement
-// yet.
+// count adds a new open prediction. It marks the prediction if its agent has no settlement yet.
 func (t *Tally) count(p *Prediction) {
 	p.Newcomer = t.Resolved == 0
+	t.add(p)
+}
+
+// add counts an open prediction. The number of UTC days with a prediction linked to a market counts towards the
+// ranking. Days normally arrive in order. If nodes' clocks differ around midnight, a day may be missed, but is never
+// counted twice.
+func (t *Tally) add(p *Prediction) {
 	t.Total++
 	t.Open++
-	t.LastPublishedAt = p.CreatedAt
-	if day := p.CreatedAt.Format(DayLayout); p.MarketID != "" && day > t.LastRankedDay {
+	if p.CreatedAt.After(t.LastPublishedAt) {
+		t.LastPublishedAt = p.CreatedAt
+	}
+	if day := p.CreatedAt.UTC().Format(DayLayout); p.MarketID != "" && day > t.LastRankedDay {
 		t.PublicationDays++
 		t.LastRankedDay = day
 	}
 }
 
-// talliesWrite writes the values that count changed. The transaction must hold the tallies. It is an upsert,
+// talliesWrite writes the values that add changed. The transaction must hold the tallies. It is an upsert,
 // because for an update joined to v Postgres may read all tallies.
 func talliesWrite(list []*Tally) database.Write {
 	rows := make([]tallyRow, len(list))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
@@ -19,6 +20,11 @@ func TestTally(t *testing.T) {
 		ctx := t.Context()
 		noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		one, two := newAgent(t, db, "one"), newAgent(t, db, "two")
+		rain := market.Market{ID: "rain", Source: "test", Question: "Will it rain?", Outcomes: []string{"Yes", "No"}, ObservedAt: noon}
+		err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return market.Store{}.Observe(ctx, tx, []market.Market{rain}) })
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, p := range []struct {
 			at     time.Time
 			linked bool
@@ -26,13 +32,9 @@ func TestTally(t *testing.T) {
 			{noon, false}, {noon, true}, {noon.Add(time.Hour), true}, {noon.Add(24 * time.Hour), false},
 			{noon.Add(48 * time.Hour), true}, {noon.Add(47 * time.Hour), true},
 		} {
-			if err := prediction.Published(ctx, db, one, p.at, p.linked); err != nil {
-				t.Fatal(err)
-			}
+			insertAt(t, db, one, p.at, p.linked)
 		}
-		if err := prediction.Published(ctx, db, two, noon, false); err != nil {
-			t.Fatal(err)
-		}
+		insertAt(t, db, two, noon, false)
 		settled := prediction.TallyMove{AgentID: one}
 		settled.Count(prediction.Open, -3)
 		settled.Count(prediction.Resolved, 3)
@@ -65,6 +67,22 @@ func TestTally(t *testing.T) {
 			t.Errorf("days of publication of no agents: got %v, %v", days, err)
 		}
 	})
+}
+
+// insertAt stores an open prediction, with a market if linked is true.
+func insertAt(t *testing.T, db *database.DB, agentID uuid.UUID, at time.Time, linked bool) {
+	t.Helper()
+	p := prediction.Prediction{
+		ID: database.NewID(at), AgentID: agentID, Title: "Will it rain?", Thesis: "It will.", Confidence: 0.6, HorizonAt: at.Add(time.Hour),
+		Category: "general", Evidence: []prediction.Evidence{}, BaselineState: prediction.Unlinked, Status: prediction.Open, CreatedAt: at,
+	}
+	if linked {
+		p.MarketID, p.EventKey, p.BaselineState = "rain", "rain", prediction.Pending
+	}
+	err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return prediction.Store{}.Insert(ctx, tx, &p) })
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func newAgent(t *testing.T, db *database.DB, handle string) uuid.UUID {

@@ -155,6 +155,7 @@ func TestConsensusIsLockedInOneOrder(t *testing.T) {
 	w.publish(w.agent(1), w.market("1", "", "politics", start.AddDate(0, 0, 1)), 0, .4)
 	m := w.closing("2", "", 1, 1)
 	w.exec("UPDATE predictions SET reveal = 'close', unrevealed = TRUE WHERE market_id = '2'")
+	w.exec("DELETE FROM prediction_words WHERE id IN (SELECT id FROM predictions WHERE market_id = '2')")
 	w.exec("UPDATE market_consensus SET predictions = 0 WHERE market_id = '2'")
 	observed := w.observe(m)
 

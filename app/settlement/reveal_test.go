@@ -16,6 +16,8 @@ func (w *world) withhold(id uuid.UUID, until prediction.Reveal) {
 	w.t.Helper()
 	_, err := w.db.NewRaw("UPDATE predictions SET reveal = ?, unrevealed = TRUE WHERE id = ?", until, id).Exec(w.t.Context())
 	w.must(err)
+	_, err = w.db.NewRaw("DELETE FROM prediction_words WHERE id = ?", id).Exec(w.t.Context())
+	w.must(err)
 	_, err = w.db.NewRaw("UPDATE market_consensus SET predictions = predictions - 1 WHERE market_id = (SELECT market_id FROM predictions WHERE id = ?)", id).
 		Exec(w.t.Context())
 	w.must(err)

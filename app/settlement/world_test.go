@@ -118,13 +118,7 @@ func (w *world) publish(agent uuid.UUID, m *market.Market, outcome int, p float6
 		x.MarketID, x.Outcome, x.OutcomeIndex = m.ID, m.Outcomes[outcome], &outcome
 		x.EventKey, x.MarketCategory, x.ScheduledCloseAt, x.BaselineState = m.EventKey(), m.Category, m.ClosesAt, prediction.Pending
 	}
-	err := w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error {
-		if err := prediction.Add(ctx, tx, &x); err != nil {
-			return err
-		}
-		return prediction.Published(ctx, tx, agent, at, m != nil)
-	})
-	w.must(err)
+	w.must(w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error { return prediction.Store{}.Insert(ctx, tx, &x) }))
 	return x.ID
 }
 
