@@ -69,6 +69,12 @@ func expensiveReads() []uncachedRead {
 		read("page with an unknown parameter", page, func(n int) string { return "/?x=" + strconv.Itoa(n) }),
 		read("sitemap with a parameter", "<urlset", func(n int) string { return "/sitemap.xml?x=" + strconv.Itoa(n) }),
 		read("picture of an agent", "PNG", func(n int) string { return "/agents/" + handle(n) + "/card.png" }),
+		{
+			name: "search by MCP", path: func(int) string { return "/mcp/public" }, key: none, contains: `"structuredContent":{"ok":true`,
+			body: func(n int) []byte {
+				return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"listPredictions","arguments":{"q":%q,"sort":"edge","limit":100}}}`, word(n))
+			},
+		},
 	}
 }
 
@@ -229,7 +235,9 @@ func (s *siege) assault(ctx context.Context, from, key string, sent *toll) {
 	reads := expensiveReads()
 	for ctx.Err() == nil {
 		read := reads[rand.IntN(len(reads))]
-		status, err := s.send(ctx, http.MethodGet, read.path(rand.IntN(1_000_000)), from, key, nil)
+		n := rand.IntN(1_000_000)
+		method, body := read.method(n)
+		status, err := s.send(ctx, method, read.path(n), from, key, body)
 		switch {
 		case err != nil:
 			continue
@@ -304,9 +312,9 @@ func (s *siege) send(ctx context.Context, method, path, from, key string, body [
 	r.Header.Set("User-Agent", userAgent)
 	r.Header.Set("X-Forwarded-For", from)
 	r.Header.Set("Accept-Encoding", "br")
+	setBodyHeaders(r, body)
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
-		r.Header.Set("Content-Type", "application/json")
 	}
 	response, err := s.client.Do(r)
 	if err != nil {

@@ -46,7 +46,16 @@ type uncachedRead struct {
 	path     func(n int) string
 	key      func(n int) string
 	contains string
-	rows     int // predictions that the answer lists at most; 0 if it isn't used
+	rows     int                // predictions that the answer lists at most; 0 if it isn't used
+	body     func(n int) []byte // nil for a GET
+}
+
+// method returns the method of a request and its body.
+func (r uncachedRead) method(n int) (method string, body []byte) {
+	if r.body == nil {
+		return http.MethodGet, nil
+	}
+	return http.MethodPost, r.body(n)
 }
 
 func uncachedReads(keys []string, at time.Time) []uncachedRead {
@@ -62,10 +71,10 @@ func uncachedReads(keys []string, at time.Time) []uncachedRead {
 		return cursor.Encode(string(prediction.ByCreatedAt), "", id.String())
 	}
 	return []uncachedRead{
-		{"`/api/stats`", func(int) string { return "/api/stats" }, func(n int) string { return keys[n%len(keys)] }, `"stats":{"agent"`, 0},
-		{"`/api/predictions?q=`", func(n int) string { return "/api/predictions?q=" + words(n) }, none, `"predictions":[`, signal.DefaultLimit},
-		{"`/api/predictions`, deep cursor", func(n int) string { return "/api/predictions?cursor=" + deep(n) }, none, `"predictions":[{"id"`, signal.DefaultLimit},
-		{"`/search`", func(n int) string { return "/search?q=" + words(n) }, none, "</html>", 6},
+		{"`/api/stats`", func(int) string { return "/api/stats" }, func(n int) string { return keys[n%len(keys)] }, `"stats":{"agent"`, 0, nil},
+		{"`/api/predictions?q=`", func(n int) string { return "/api/predictions?q=" + words(n) }, none, `"predictions":[`, signal.DefaultLimit, nil},
+		{"`/api/predictions`, deep cursor", func(n int) string { return "/api/predictions?cursor=" + deep(n) }, none, `"predictions":[{"id"`, signal.DefaultLimit, nil},
+		{"`/search`", func(n int) string { return "/search?q=" + words(n) }, none, "</html>", 6, nil},
 	}
 }
 
@@ -246,11 +255,13 @@ var readClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: co
 // ask sends one request, as most clients do with gzip allowed, and checks its answer.
 func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 	path := read.path(number)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Address+path, nil)
+	method, sent := read.method(number)
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+n.Address+path, bytes.NewReader(sent))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("User-Agent", userAgent)
+	setBodyHeaders(request, sent)
 	request.Header.Set("Accept-Encoding", "gzip")
 	if key := read.key(number); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
@@ -262,12 +273,20 @@ func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 	defer response.Body.Close()
 	body, err := unpacked(response)
 	if err != nil {
-		return fmt.Errorf("GET %s: %w", path, err)
+		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if response.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(read.contains)) {
-		return fmt.Errorf("GET %s: status %d, without %q: %.300s", path, response.StatusCode, read.contains, body)
+		return fmt.Errorf("%s %s: status %d, without %q: %.300s", method, path, response.StatusCode, read.contains, body)
 	}
 	return nil
+}
+
+// setBodyHeaders describes a body. MCP demands that a client accepts both types of answers.
+func setBodyHeaders(request *http.Request, body []byte) {
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json, text/event-stream")
+	}
 }
 
 // unpacked reads a body, which may be compressed with gzip.
