@@ -174,21 +174,24 @@ func TestLoadsBeforeAMove(t *testing.T) {
 	}
 }
 
+// previousCopies say whether the previous copy is served after a topic has moved.
+var previousCopies = map[string]struct {
+	topic   generation.Topic
+	later   time.Duration // since the previous copy was good
+	current bool          // the caller needs the current copy
+	served  bool
+}{
+	"another's change": {generation.Predictions, lateness - 1, false, true},
+	"too late":         {generation.Predictions, lateness, false, false},
+	"own change":       {generation.Predictions, 0, true, false},
+	"hidden text":      {generation.Texts, 0, false, false},
+}
+
 // TestCopyBefore checks that other callers get the previous copy while a new one is made, if it was
 // good a moment ago. They don't if a text was hidden or if they need the current one.
 func TestCopyBefore(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		topic   generation.Topic
-		later   time.Duration
-		current bool
-		served  bool
-	}{
-		"another":     {generation.Predictions, lateness - 1, false, true},
-		"too late":    {generation.Predictions, lateness, false, false},
-		"own":         {generation.Predictions, 0, true, false},
-		"hidden text": {generation.Texts, 0, false, false},
-	} {
+	for name, c := range previousCopies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -216,17 +219,7 @@ func TestCopyBefore(t *testing.T) {
 // wait as ever.
 func TestBackground(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		topic   generation.Topic
-		later   time.Duration
-		current bool
-		served  bool
-	}{
-		"a moment ago": {generation.Predictions, lateness - 1, false, true},
-		"too late":     {generation.Predictions, lateness, false, false},
-		"own":          {generation.Predictions, 0, true, false},
-		"hidden text":  {generation.Texts, 0, false, false},
-	} {
+	for name, c := range previousCopies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
