@@ -24,12 +24,12 @@ const closedKey = "closed_key"
 
 // ClosedCount counts the rows that Close deleted.
 type ClosedCount struct {
-	Keys, Usage int64
-	Sessions    int64 // sessions and grants
+	Keys     int64
+	Sessions int64 // sessions and grants
 }
 
 // Close closes an account for good. It deletes the keys, sessions and grants of the agent and
-// erases its profile and its usage. The agent gets a neutral handle, under which its numbers stay.
+// erases its profile. ForgetUsage deletes its usage. The agent gets a neutral handle, under which its numbers stay.
 // The old handle and the subject at the identity provider are kept as keyed hashes, so that no
 // other agent can take them. Only admins see the texts of its predictions until they are erased.
 // Errors: 404 not_found, 403 account_closed.
@@ -69,14 +69,13 @@ func AccountClosed() *problem.Error {
 		"The account of this agent was closed. Its scores stay under a neutral handle; it can't be opened again.")
 }
 
-// forget deletes the keys, sessions, grants, hidden profile and usage of an agent.
+// forget deletes the keys, sessions, grants and hidden profile of an agent.
 func forget(ctx context.Context, tx bun.Tx, id uuid.UUID) (n ClosedCount, err error) {
 	for _, table := range []struct {
 		model any
 		count *int64
 	}{
 		{(*Key)(nil), &n.Keys}, {(*Session)(nil), &n.Sessions}, {(*Grant)(nil), &n.Sessions}, {(*hiddenProfile)(nil), nil},
-		{(*usageHour)(nil), &n.Usage}, {(*usageEndpoint)(nil), &n.Usage}, {(*Failure)(nil), &n.Usage},
 	} {
 		res, err := tx.NewDelete().Model(table.model).Where("agent_id = ?", id).Exec(ctx)
 		if err != nil {
@@ -84,6 +83,23 @@ func forget(ctx context.Context, tx bun.Tx, id uuid.UUID) (n ClosedCount, err er
 		}
 		if rows, err := res.RowsAffected(); err == nil && table.count != nil {
 			*table.count += rows
+		}
+	}
+	return n, nil
+}
+
+// ForgetUsage deletes the usage and the errors of a closed account in short transactions. It returns the number of
+// deleted rows.
+func (Store) ForgetUsage(ctx context.Context, db *database.DB, id uuid.UUID) (n int64, err error) {
+	for _, table := range []struct {
+		name string
+		key  []string
+	}{
+		{"agent_usage", []string{"hour"}}, {"agent_endpoints", []string{"hour", "method", "route"}}, {"agent_errors", []string{"id"}},
+	} {
+		rows, err := database.DeleteOf(ctx, db, table.name, id, table.key...)
+		if n += rows; err != nil {
+			return n, err
 		}
 	}
 	return n, nil
@@ -191,9 +207,9 @@ func ClosedAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUI
 	return closed, nil
 }
 
-// NotErased lists at most limit closed accounts whose texts may not all be erased yet.
-func (Store) NotErased(ctx context.Context, db bun.IDB, limit int) (ids []uuid.UUID, err error) {
-	err = db.NewSelect().Model((*Agent)(nil)).Column("id").Where("closed_at IS NOT NULL").Where("erased_at IS NULL").
+// NotErased lists at most limit accounts that were closed before a time and whose texts may not all be erased yet.
+func (Store) NotErased(ctx context.Context, db bun.IDB, before time.Time, limit int) (ids []uuid.UUID, err error) {
+	err = db.NewSelect().Model((*Agent)(nil)).Column("id").Where("closed_at < ?", database.Now(before)).Where("erased_at IS NULL").
 		OrderExpr("id").Limit(int64(limit)).Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("list accounts to erase: %w", err)

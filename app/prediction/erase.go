@@ -13,27 +13,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-const (
-	// eraseChunk is how many predictions one transaction erases.
-	eraseChunk = 500
-	// maxErasing is how many closed accounts one call of EraseClosed processes.
-	maxErasing = 10
-)
+// eraseChunk is how many predictions one transaction erases.
+const eraseChunk = 500
 
 // erased reports whether the texts of p were erased. A stored title is empty only after erasure.
 func (p *Prediction) erased() bool { return p.Title == "" }
 
-// ForgetAnswersOf deletes an agent's stored answers to requests with an Idempotency-Key, because they repeat
-// its texts. It also deletes the unfinished parts of its predictions. It returns the number of deleted answers.
-func ForgetAnswersOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, error) {
-	if _, err := tx.NewRaw("DELETE FROM prediction_parts WHERE agent_id = ?", agentID).Exec(ctx); err != nil {
-		return 0, fmt.Errorf("forget the parts of an agent: %w", err)
+// ForgetAnswersOf deletes the stored answers of a closed account to requests with an Idempotency-Key, because they
+// repeat its texts. It also deletes the unfinished parts of its predictions. It works in short transactions,
+// because an agent can have 172,800 answers. It returns the number of deleted answers.
+func ForgetAnswersOf(ctx context.Context, db *database.DB, agentID uuid.UUID) (n int64, err error) {
+	if _, err := database.DeleteOf(ctx, db, "prediction_parts", agentID, "market_id"); err != nil {
+		return 0, err
 	}
-	res, err := tx.NewRaw("DELETE FROM idempotency_keys WHERE agent_id = ?", agentID).Exec(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("forget the answers of an agent: %w", err)
-	}
-	return res.RowsAffected()
+	return database.DeleteOf(ctx, db, "idempotency_keys", agentID, "key")
 }
 
 // Erase removes an agent's texts from at most limit of its predictions: title, thesis, evidence, model, the salt
@@ -56,25 +49,11 @@ func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, limit int, n
 			return n, true, agent.Store{}.Erased(ctx, db, agentID, now)
 		}
 		after = ids[len(ids)-1]
-	}
-	return n, false, nil
-}
-
-// EraseClosed continues with closed accounts whose texts aren't fully erased yet. more reports whether some may
-// be left.
-func EraseClosed(ctx context.Context, db *database.DB, now time.Time) (more bool, err error) {
-	ids, err := agent.Store{}.NotErased(ctx, db.Reader, maxErasing)
-	if err != nil {
-		return false, err
-	}
-	for _, id := range ids {
-		for complete := false; !complete; {
-			if _, complete, err = Erase(ctx, db, id, 100*eraseChunk, now); err != nil {
-				return false, err
-			}
+		if err := db.Pause(ctx); err != nil {
+			return n, false, err
 		}
 	}
-	return len(ids) == maxErasing, nil
+	return n, false, nil
 }
 
 // eraseNext erases the next predictions of an agent with ids greater than after, in the order of ids, and returns

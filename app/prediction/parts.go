@@ -101,6 +101,9 @@ func (p *Publisher) checkPart(ctx context.Context, part Part) error {
 // stored, and the caller must first publish the row.
 func (p *Publisher) keepPart(ctx context.Context, part Part) (s *parts, unfinished bool, err error) {
 	err = p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if err := checkOpen(ctx, tx, part.Agent.ID); err != nil {
+			return err
+		}
 		now := database.Now(p.now())
 		if s, err = p.lockParts(ctx, tx, part, now); err != nil {
 			return err
@@ -121,6 +124,19 @@ func (p *Publisher) keepPart(ctx context.Context, part Part) (s *parts, unfinish
 		return &parts{}, false, err
 	}
 	return s, unfinished, nil
+}
+
+// checkOpen returns account_closed if the account is closed, and otherwise keeps it open until tx ends. Without it, a
+// part could be stored after the closing has deleted the parts.
+func checkOpen(ctx context.Context, tx bun.Tx, agentID uuid.UUID) error {
+	if err := LockTallies(ctx, tx, []uuid.UUID{agentID}); err != nil {
+		return err
+	}
+	closed, err := agent.ClosedAmong(ctx, tx, []uuid.UUID{agentID})
+	if err == nil && closed[agentID] {
+		err = agent.AccountClosed()
+	}
+	return err
 }
 
 // lockParts locks the row of an agent and a market. It inserts the row if there is none.

@@ -242,16 +242,23 @@ func TestPartsAtOnce(t *testing.T) {
 	})
 }
 
-// TestPartsOfAClosedAccount checks that an agent's unfinished parts are deleted when its account is closed.
+// TestPartsOfAClosedAccount checks that an agent's unfinished parts are deleted when its account is closed, and that
+// a part that arrives at the same moment isn't kept.
 func TestPartsOfAClosedAccount(t *testing.T) {
 	t.Parallel()
 	eachDesk(t, func(t *testing.T, d *desk) {
 		d.add(t, "1", "Why.")
 		err := d.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
-			_, err := prediction.ForgetAnswersOf(ctx, tx, d.agent.ID)
+			_, _, err := agent.Store{}.Close(ctx, tx, d.agent.ID, d.now())
 			return err
 		})
 		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.add(t, "2", "Why."); got != "account_closed" {
+			t.Errorf("after the close: got %s, want a refusal", got)
+		}
+		if _, err := prediction.ForgetAnswersOf(t.Context(), d.db, d.agent.ID); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := d.db.NewSelect().Table("prediction_parts").Count(t.Context()); n != 0 || err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -43,7 +44,7 @@ func Run(ctx context.Context, o Options) error {
 		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return o.Publisher.ForgetAnswers(ctx) },
 		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return o.Publisher.ForgetParts(ctx) },
 		func(ctx context.Context, _ bun.IDB, now time.Time) (bool, error) {
-			return prediction.EraseClosed(ctx, db, now)
+			return moderation.EraseClosed(ctx, db, now)
 		},
 		func(ctx context.Context, db bun.IDB, now time.Time) (bool, error) {
 			sealed, err := o.sealed(ctx, now)

@@ -9,7 +9,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
-	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -21,9 +20,6 @@ const (
 	// rebuildRows is how many predictions are in memory at once. It also bounds a transaction, unless its only
 	// agent has more predictions. During the transaction its agents can't publish. On SQLite, no agent can.
 	rebuildRows = 5000
-	// rebuildPause is the time between two transactions on SQLite. A server that waits for the write lock looks at
-	// it at least this often.
-	rebuildPause = 100 * time.Millisecond
 )
 
 // Difference is a number that differs from the recomputed one.
@@ -72,11 +68,9 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 		if agents, err = s.atMostRows(ctx, agents); err != nil {
 			return report, err
 		}
-		if last != uuid.Nil && s.db.Kind == database.SQLite {
-			select {
-			case <-ctx.Done():
-				return report, fmt.Errorf("rebuild: %w", ctx.Err())
-			case <-time.After(rebuildPause):
+		if last != uuid.Nil {
+			if err := s.db.Pause(ctx); err != nil {
+				return report, fmt.Errorf("rebuild: %w", err)
 			}
 		}
 		last = agents[len(agents)-1]
