@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,9 +27,16 @@ func BenchmarkDay(b *testing.B) {
 		began := cpuTime(b)
 		for minute := range 24 * 60 {
 			w.set(day.Add(time.Duration(minute) * time.Minute))
-			w.readMarkets(traded.next(minute), traded.events())
+			// Read in batches of about 40 markets or 100 posts, as app/ingest does.
+			const batches = 13
+			markets, events := traded.next(minute), traded.events()
+			for i := range batches {
+				w.readMarkets(share(markets, i, batches), share(events, i, batches))
+			}
 			if minute%2 == 0 {
-				w.readNews(traded.posts())
+				for batch := range slices.Chunk(traded.posts(), 100) {
+					w.readNews(batch)
+				}
 			}
 		}
 		recorded := cpuTime(b)
@@ -46,6 +54,9 @@ func BenchmarkDay(b *testing.B) {
 		b.ReportMetric(float64(w.sizes(b))/1e6, "MB-day")
 	}
 }
+
+// share returns the i-th of n parts of a list.
+func share[T any](list []T, i, n int) []T { return list[i*len(list)/n : (i+1)*len(list)/n] }
 
 // cpuTime returns the CPU time that this process has used.
 func cpuTime(b *testing.B) time.Duration {

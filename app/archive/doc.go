@@ -1,5 +1,5 @@
 // Package archive keeps everything that was observed. Each reading of a source is stored as segments
-// in the database, in the transaction that stores the reading. A job seals each UTC day. It writes
+// in the database, in the transactions that store the reading. A job seals each UTC day. It writes
 // the day's segments, and the tables that the domain exports for that day, to Parquet files. It
 // reads the files back and then deletes the segments. Prices are thinned and news is pruned only up
 // to the last sealed day.

@@ -20,8 +20,8 @@ import (
 
 // Recorder appends readings to the archive. Facts are the descriptions of markets and events, and
 // the texts of news. The Recorder appends a fact when it differs from the last one appended, and
-// once each UTC day, so that each day is complete. Its methods run in the transaction that stores
-// the reading. Call the function that they return after the commit.
+// once each UTC day, so that each day is complete. Its methods run in a transaction that stores rows of
+// a reading. Call the function that they return after the commit.
 type Recorder struct {
 	now  func() time.Time
 	name string // identifies this Recorder among those of all nodes
@@ -41,7 +41,7 @@ func NewRecorder(now func() time.Time) *Recorder {
 // change holds the facts that a transaction appends.
 type change struct {
 	r     *Recorder
-	known map[fact][sha256.Size]byte // facts appended before; empty if another node appended last
+	fresh bool // another node appended last, so the facts that r remembers may be out of date
 	facts map[fact][sha256.Size]byte
 }
 
@@ -55,11 +55,9 @@ func (r *Recorder) begin(ctx context.Context, tx bun.Tx, feed string) (*change, 
 	}
 	c := &change{r: r, facts: map[fact][sha256.Size]byte{}}
 	if last != r.name {
+		c.fresh = true
 		return c, database.SetSetting(ctx, tx, setting, r.name)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c.known = maps.Clone(r.facts)
 	return c, nil
 }
 
@@ -75,6 +73,14 @@ func (c *change) kept() {
 	maps.DeleteFunc(c.r.facts, func(f fact, _ [sha256.Size]byte) bool { return f.day < newest[f.table] })
 }
 
+// known returns the hash of the fact that was appended last.
+func (r *Recorder) known(f fact) (hash [sha256.Size]byte, found bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	hash, found = r.facts[f]
+	return hash, found
+}
+
 // isNew reports whether a fact differs from the last one appended on its day.
 func (c *change) isNew(table, record string, at time.Time, value any) (bool, error) {
 	text, err := json.Marshal(value)
@@ -83,8 +89,8 @@ func (c *change) isNew(table, record string, at time.Time, value any) (bool, err
 	}
 	f, hash := fact{DayOf(at), table, record}, sha256.Sum256(text)
 	before, found := c.facts[f]
-	if !found {
-		before, found = c.known[f]
+	if !found && !c.fresh {
+		before, found = c.r.known(f)
 	}
 	c.facts[f] = hash
 	return !found || before != hash, nil

@@ -45,7 +45,7 @@ var (
 )
 
 // Append stores rows of an observed table as segments, one for each day and source. Call it in the
-// transaction that stores the reading.
+// transaction that stores the same rows for the service.
 func Append[T observed](ctx context.Context, tx bun.IDB, table string, rows []T, now time.Time) error {
 	var list []segment
 	for part := range grouped(rows) {

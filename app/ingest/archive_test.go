@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -60,6 +61,71 @@ func TestReadingsAreArchived(t *testing.T) {
 		prices, err := market.Store{}.Prices(t.Context(), db.Reader, "a", noon, 10)
 		if err != nil || len(prices) != 2 {
 			t.Errorf("%d prices are stored (%v), want none of the failed tick", len(prices), err)
+		}
+	})
+}
+
+// TestReadingIsStoredInShortTransactions checks that one transaction of a tick stores a bounded number of markets, and
+// after each of them the archive has the same prices.
+func TestReadingIsStoredInShortTransactions(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		const markets, most = 120, 50
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		n.markets.Archive = archive.NewRecorder(func() time.Time { return n.at })
+		for i := range markets {
+			n.up.top = append(n.up.top, yesNo(fmt.Sprintf("%03d", i), 1))
+		}
+		stored := 0
+		db.Watch(dbtest.OnCommit(func() {
+			var prices, archived int
+			err := db.Reader.NewRaw(`SELECT (SELECT COUNT(*) FROM market_prices),
+				(SELECT COALESCE(SUM(records), 0) FROM archive_segments WHERE kind = 'prices')`).Scan(t.Context(), &prices, &archived)
+			if err != nil || prices != archived {
+				t.Errorf("stored %d prices and archived %d (%v)", prices, archived, err)
+			}
+			if prices-stored > most {
+				t.Errorf("one transaction stored %d prices, want at most %d", prices-stored, most)
+			}
+			stored = prices
+		}))
+		if _, err := n.markets.Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if stored != markets {
+			t.Errorf("stored %d prices, want %d", stored, markets)
+		}
+	})
+}
+
+// TestNewsIsStoredInShortTransactions checks the same for a reading of news.
+func TestNewsIsStoredInShortTransactions(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		const most = 100
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		n.news.Archive = archive.NewRecorder(func() time.Time { return n.at })
+		for i := range 4 * 90 {
+			n.up.items = append(n.up.items, post(fmt.Sprint(i), news.Communities[i%4], i/4))
+		}
+		stored := 0
+		db.Watch(dbtest.OnCommit(func() {
+			var items, archived int
+			err := db.Reader.NewRaw(`SELECT (SELECT COUNT(*) FROM news_items),
+				(SELECT COALESCE(SUM(records), 0) FROM archive_segments WHERE kind = 'news')`).Scan(t.Context(), &items, &archived)
+			if err != nil || items != archived {
+				t.Errorf("stored %d items and archived %d (%v)", items, archived, err)
+			}
+			if items-stored > most {
+				t.Errorf("one transaction stored %d items, want at most %d", items-stored, most)
+			}
+			stored = items
+		}))
+		if _, err := n.news.Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if stored != len(n.up.items) {
+			t.Errorf("stored %d items, want %d", stored, len(n.up.items))
 		}
 	})
 }

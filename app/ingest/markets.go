@@ -29,6 +29,8 @@ const (
 	forgottenPerTick = 100
 	// watchedPerTick is how many markets a tick reads for a late change.
 	watchedPerTick = 200
+	// marketsPerBatch is how many markets one transaction stores. One takes about 0.15 ms on SQLite.
+	marketsPerBatch = 40
 )
 
 // Markets reads a market source once per Tick.
@@ -193,20 +195,35 @@ func missing(ids []string, readings ...[]market.Market) (gone []string) {
 	return gone
 }
 
+// keep stores a reading in short transactions, because other writers wait for each of them on SQLite. If one fails,
+// the batches before it stay, and the next tick reads all markets again.
 func (m *Markets) keep(ctx context.Context, observed []market.Market, events []market.Event, gone []string) error {
-	if len(observed)+len(events)+len(gone) == 0 {
-		return nil
-	}
-	archived := func() {}
-	err := m.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-		if err := m.store.Observe(ctx, tx, observed, events...); err != nil {
+	for _, b := range market.Batches(observed, events, marketsPerBatch) {
+		if err := m.keepBatch(ctx, b); err != nil {
 			return err
 		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return m.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := m.store.Retire(ctx, tx, gone); err != nil {
 			return err
 		}
+		return generation.Moved(ctx, tx, generation.Markets)
+	})
+}
+
+// keepBatch stores a batch and appends it to the archive, in one transaction. So each price is in both or in
+// neither, and baselines computed from the archive are the same.
+func (m *Markets) keepBatch(ctx context.Context, b market.Batch) error {
+	archived := func() {}
+	err := m.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		if err := m.store.ObserveBatch(ctx, tx, b); err != nil {
+			return err
+		}
 		if m.Archive != nil {
-			if archived, err = m.Archive.Markets(ctx, tx, observed, events); err != nil {
+			if archived, err = m.Archive.Markets(ctx, tx, b.Markets, b.Events()); err != nil {
 				return err
 			}
 		}

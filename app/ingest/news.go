@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -22,6 +23,8 @@ const (
 	// carriedFor is how long a community's last items stay in the snapshot while readings leave the community
 	// out. A fallback source covers only some communities.
 	carriedFor = 24 * time.Hour
+	// itemsPerBatch is how many items one transaction stores.
+	itemsPerBatch = 100
 )
 
 // News reads a news source once per Tick.
@@ -69,32 +72,35 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 
 // keep stores the items and records their reading in the archive.
 func (n *News) keep(ctx context.Context, items []news.Item) error {
-	return archiveNews(ctx, n.DB, n.Archive, items, func(ctx context.Context, tx bun.Tx) error {
-		return n.store.Observe(ctx, tx, items)
-	})
+	return archiveNews(ctx, n.DB, n.Archive, items, n.store.Observe)
 }
 
-// archiveNews records a reading in the archive, if there is one. It runs more in the same transaction.
+// archiveNews records a reading in the archive, if there is one. It calls each function in more with the same items in
+// the same transaction. Transactions are short, because other writers wait for each of them on SQLite. If one fails,
+// the items before it stay.
 func archiveNews(
-	ctx context.Context, db *database.DB, to *archive.Recorder, items []news.Item, more ...func(context.Context, bun.Tx) error,
+	ctx context.Context, db *database.DB, to *archive.Recorder, items []news.Item, more ...func(context.Context, bun.IDB, []news.Item) error,
 ) error {
-	archived := func() {}
-	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-		for _, store := range more {
-			if err := store(ctx, tx); err != nil {
-				return err
+	for batch := range slices.Chunk(items, itemsPerBatch) {
+		archived := func() {}
+		err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+			for _, store := range more {
+				if err := store(ctx, tx, batch); err != nil {
+					return err
+				}
 			}
+			if to == nil {
+				return nil
+			}
+			archived, err = to.News(ctx, tx, batch)
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		if to == nil {
-			return nil
-		}
-		archived, err = to.News(ctx, tx, items)
-		return err
-	})
-	if err == nil {
 		archived()
 	}
-	return err
+	return nil
 }
 
 // Planned stores when the next tick is due. It is for worker.Job.

@@ -33,13 +33,20 @@ type Store struct{}
 //
 // The events of the markets are stored too. An event that isn't given is derived from its markets.
 func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events ...Event) error {
-	list := prepared(markets)
-	events = eventsOf(list, events)
-	nameEvents(list, events)
-	if err := storeEvents(ctx, db, events); err != nil {
+	for _, b := range Batches(markets, events, max(len(markets), 1)) {
+		if err := s.ObserveBatch(ctx, db, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ObserveBatch stores a batch of a reading, as Observe stores a whole one. Run it in a transaction.
+func (s Store) ObserveBatch(ctx context.Context, db bun.IDB, b Batch) error {
+	if err := storeEvents(ctx, db, b.events); err != nil {
 		return err
 	}
-	for part := range slices.Chunk(list, chunk) {
+	for part := range slices.Chunk(b.Markets, chunk) {
 		part, err := s.settleSamples(ctx, db, part)
 		if err != nil {
 			return err

@@ -119,7 +119,7 @@ func newStates(o Options) *states {
 		backupLate:     describe("backup_late", "1 if the latest backup is older than the schedule allows; absent without a schedule."),
 		sealed:         describe("archive_last_sealed_timestamp_seconds", "The end of the last sealed day of the archive; absent before the first."),
 		sealDays:       describe("archive_days_waiting", "Days that have ended and aren't sealed; absent without an archive."),
-		segments:       describe("archive_segments_waiting", "Readings in the database that wait to be sealed; absent without an archive."),
+		segments:       describe("archive_segments_waiting", "Segments in the database that wait to be sealed; absent without an archive."),
 		sealFailures:   describe("archive_consecutive_failures", "Runs of the archive's job that failed in a row; absent without an archive."),
 		dropped: describe(
 			"ingest_dropped_records", "Malformed records that the last successful reading dropped.", "feed", "reason",
