@@ -360,6 +360,35 @@ func TestRecountMarkets(t *testing.T) {
 	})
 }
 
+// TestRecountWhileOthersWrite checks that a wrong count is corrected exactly although a prediction is published, or
+// another rebuild corrects the count, between the count and the correction.
+func TestRecountWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		a := w.agent(agent{handle: "a", days: 1})
+		w.market("m", "", "sport", nil, 0.5, 0.5)
+		w.publish(a, "m", 0, .5)
+		recount := func() {
+			t.Helper()
+			if _, err := prediction.RecountMarkets(t.Context(), db, "", 100, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		counted := &afterQuery{text: "AS want"}
+		db.Watch(counted)
+		for i, meanwhile := range []func(){recount, func() { w.publish(a, "m", 0, .6) }} {
+			w.exec("UPDATE market_consensus SET predictions = 7")
+			counted.once = sync.Once{}
+			counted.then = func(context.Context) { counted.then = nil; meanwhile() }
+			recount()
+			if c := w.consensus("m")["m"]; counted.then != nil || c.Predictions != int64(i+1) {
+				t.Errorf("case %d: %d predictions are stored, want %d", i, c.Predictions, i+1)
+			}
+		}
+	})
+}
+
 // TestFortyFreshKeys checks that forty new agents change no consensus and push no earlier agent out
 // of it, even if they publish and withhold more predictions than a count reads.
 func TestFortyFreshKeys(t *testing.T) {

@@ -204,35 +204,65 @@ type MarketCount struct {
 }
 
 // RecountMarkets compares the stored counts of at most limit markets with ids greater than after with their
-// predictions. It marks the consensus of all these markets to be counted again. If replace is true, it corrects
-// wrong counts. Publishing on these markets waits until tx ends.
-func RecountMarkets(ctx context.Context, tx bun.Tx, after string, limit int, replace bool) ([]MarketCount, error) {
-	ids, err := nextPredicted(ctx, tx, after, limit)
+// predictions. If replace is true, it corrects wrong counts, and marks the consensus of all these markets to be
+// counted again. It counts without the writer and without locks, because a market may have 100,000 predictions.
+func RecountMarkets(ctx context.Context, db *database.DB, after string, limit int, replace bool) ([]MarketCount, error) {
+	ids, err := nextPredicted(ctx, db.Reader, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	// Each market needs a row that can be locked before its predictions are counted.
+	counts, err := countOnMarkets(ctx, db.Reader, ids)
+	if err != nil || !replace {
+		return counts, err
+	}
 	none := make(map[string]int64, len(ids))
 	for _, id := range ids {
 		none[id] = 0
 	}
-	if err := AddToMarkets(ctx, tx, none); err != nil {
+	if err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return AddToMarkets(ctx, tx, none) }); err != nil {
 		return nil, err
 	}
-	var counts []MarketCount
-	err = tx.NewRaw(`SELECT c.market_id, c.predictions AS have,
-			(SELECT COUNT(*) FROM predictions AS p WHERE p.market_id = c.market_id AND `+revealed+`) AS want
-		FROM market_consensus AS c WHERE c.market_id IN (?) ORDER BY c.market_id`, bun.List(ids)).Scan(ctx, &counts)
+	for _, c := range counts {
+		if c.Have == c.Want {
+			continue
+		}
+		if err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return correctCount(ctx, tx, c) }); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// countOnMarkets counts the predictions on markets. One statement reads both counts, so both are of the same moment.
+func countOnMarkets(ctx context.Context, db bun.IDB, ids []string) (counts []MarketCount, err error) {
+	err = db.NewRaw(`SELECT m.id AS market_id, COALESCE(c.predictions, 0) AS have,
+			(SELECT COUNT(*) FROM predictions AS p WHERE p.market_id = m.id AND `+revealed+`) AS want
+		FROM (?) AS m LEFT JOIN market_consensus AS c ON c.market_id = m.id
+		WHERE m.id IN (?) ORDER BY m.id`, market.Select(db).Column("id"), bun.List(ids)).Scan(ctx, &counts)
 	if err != nil {
 		return nil, fmt.Errorf("count predictions on markets: %w", err)
 	}
-	missing := map[string]int64{}
-	for _, c := range counts {
-		if replace && c.Have != c.Want {
-			missing[c.MarketID] = c.Want - c.Have
-		}
+	return counts, nil
+}
+
+// correctCount corrects the stored count of a market's predictions. If the stored count has changed since c was
+// counted, it counts again. Publishing on the market waits until tx ends.
+func correctCount(ctx context.Context, tx bun.Tx, c MarketCount) error {
+	if err := AddToMarkets(ctx, tx, map[string]int64{c.MarketID: 0}); err != nil { // locks the row
+		return err
 	}
-	return counts, AddToMarkets(ctx, tx, missing)
+	var have int64
+	if err := tx.NewSelect().Model((*Consensus)(nil)).Column("predictions").Where("market_id = ?", c.MarketID).Scan(ctx, &have); err != nil {
+		return fmt.Errorf("read the count of predictions: %w", err)
+	}
+	if have != c.Have {
+		again, err := countOnMarkets(ctx, tx, []string{c.MarketID})
+		if err != nil || len(again) == 0 {
+			return err
+		}
+		c = again[0]
+	}
+	return AddToMarkets(ctx, tx, map[string]int64{c.MarketID: c.Want - c.Have})
 }
 
 // nextPredicted lists at most limit markets with ids greater than after that have predictions or a row in

@@ -522,6 +522,32 @@ func TestAdminsRuleAtOnce(t *testing.T) {
 	})
 }
 
+// TestRebuildCountsWithoutTheWriter checks that a rebuild that finds no wrong count of a market or an event takes no
+// connection that writes, because counting all predictions and clusters can take seconds. On SQLite there is only one.
+func TestRebuildCountsWithoutTheWriter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.SQLite))
+	s := w.service(0)
+	w.experience(s, w.agent(1))
+	w.rebuilt()
+	tx, err := w.db.BeginTx(t.Context(), nil)
+	w.must(err)
+	defer tx.Rollback()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	var report RebuildReport
+	for name, rebuild := range map[string]func(context.Context, bool, *RebuildReport) error{
+		"markets": s.rebuildCounts, "events": s.rebuildEvents,
+	} {
+		if err := rebuild(ctx, false, &report); err != nil {
+			t.Errorf("%s: while another transaction writes: %v", name, err)
+		}
+	}
+	if len(report.Differences) > 0 {
+		t.Errorf("differences: %v, want none", report.Differences)
+	}
+}
+
 // TestRebuildsAFewPredictionsAtATime checks that one transaction of a rebuild takes no more agents than have a
 // bounded number of predictions together, but always one.
 func TestRebuildsAFewPredictionsAtATime(t *testing.T) {

@@ -140,7 +140,11 @@ func addScored(ctx context.Context, tx bun.Tx, rows []scoredEvent) (events int64
 // rebuildEvents counts the agents on every event again from the clusters, and compares the counts
 // with the stored ones. With replace, it writes the counts if any differs.
 func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *RebuildReport) error {
-	err := s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
+	differ, err := eventsDiffer(ctx, s.db.Reader)
+	if err != nil || !differ {
+		return err
+	}
+	err = s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := countEvents(ctx, tx); err != nil {
 			return err
 		}
@@ -175,6 +179,26 @@ func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *Rebui
 		return fmt.Errorf("rebuild the counts of events: %w", err)
 	}
 	return nil
+}
+
+// eventsDiffer reports whether a count of agents or events differs from the clusters, including the changes that
+// aren't counted yet. It reads all clusters, so it takes no lock and not the writer. One statement reads all, so all
+// is of the same moment.
+func eventsDiffer(ctx context.Context, db bun.IDB) (differ bool, err error) {
+	err = db.NewRaw(`WITH counted AS (
+			SELECT k.event_key, SUM(k.have) AS have, SUM(k.want) AS want, SUM(k.stored) AS stored FROM (
+				SELECT e.event_key, e.agents AS have, 0 AS want, e.agents AS stored FROM scored_events AS e
+				UNION ALL SELECT h.event_key, h.agents, 0, 0 FROM scored_event_changes AS h
+				UNION ALL SELECT c.event_key, 0, COUNT(c.agent_id), 0 FROM clusters AS c
+					WHERE c.settled > 0 AND c.agent_id NOT IN (?, ?) GROUP BY c.event_key
+			) AS k GROUP BY k.event_key)
+		SELECT EXISTS (SELECT 1 FROM counted WHERE have <> want)
+			OR (SELECT COUNT(*) FROM counted WHERE stored > 0) <> COALESCE((SELECT events FROM scored_event_count WHERE id = 1), 0)`,
+		FiftyAgent, ConsensusAgent).Scan(ctx, &differ)
+	if err != nil {
+		return false, fmt.Errorf("rebuild the counts of events: %w", err)
+	}
+	return differ, nil
 }
 
 // differEvents adds the counts that differ to r and returns whether there are any. A count of 0
