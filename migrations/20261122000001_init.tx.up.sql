@@ -955,8 +955,8 @@ CREATE TABLE priors (
 --bun:split
 
 -- boards: one leaderboard for each window and category, with the values that it was built from.
--- rank_grid holds the points and sums from which rank ranges are read. Reference; owner
--- leaderboard.
+-- rank_grid holds the points and sums from which rank ranges are read. version is that of the rows
+-- which readers see. Reference; owner leaderboard.
 CREATE TABLE boards (
   span TEXT NOT NULL,
   category TEXT NOT NULL,
@@ -969,6 +969,7 @@ CREATE TABLE boards (
   rank_grid {{.BYTES}},
   ranked BIGINT NOT NULL,
   proven BIGINT NOT NULL DEFAULT 0,
+  version BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (span, category)
 );
 --bun:split
@@ -976,12 +977,14 @@ CREATE TABLE boards (
 -- board_rows: an agent's place on each board. skill_low and skill_high are the 95 % range. They are
 -- null without a stake, as are best_guess and odds. odds compare an edge with no edge, and are at
 -- most 1,000,000. stake is A in 1e-4 point, variance V in 1e-8 point². totals are the sums of
--- leaderboard/totals.go, in rows of the main board (span all, category ''). Reference; owner
--- leaderboard.
+-- leaderboard/totals.go, in rows of the main board (span all, category ''). On SQLite, a build that
+-- changes many rows writes all rows of the board under a new version, in short transactions. Rows of a
+-- version other than the board's are being written or deleted. Reference; owner leaderboard.
 CREATE TABLE board_rows (
   span TEXT NOT NULL,
   category TEXT NOT NULL,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  version BIGINT NOT NULL DEFAULT 0,
   position {{.BYTES}} NOT NULL,
   model TEXT NOT NULL,
   reference BOOLEAN NOT NULL,
@@ -1008,18 +1011,18 @@ CREATE TABLE board_rows (
   log_edge {{.FLOAT}},
   calibration_error {{.FLOAT}},
   totals {{.BYTES}},
-  PRIMARY KEY (span, category, agent_id)
+  PRIMARY KEY (span, category, agent_id, version)
 );
 --bun:split
-CREATE UNIQUE INDEX board_rows_position ON board_rows (span, category, position);
+CREATE UNIQUE INDEX board_rows_position ON board_rows (span, category, version, position);
 --bun:split
-CREATE INDEX board_rows_model ON board_rows (span, category, model, position);
+CREATE INDEX board_rows_model ON board_rows (span, category, version, model, position);
 --bun:split
-CREATE INDEX board_rows_skill ON board_rows (skill, agent_id) WHERE span = 'all' AND category = '';
+CREATE INDEX board_rows_skill ON board_rows (version, skill, agent_id) WHERE span = 'all' AND category = '';
 --bun:split
-CREATE INDEX board_rows_brier ON board_rows (brier, agent_id) WHERE span = 'all' AND category = '' AND brier IS NOT NULL;
+CREATE INDEX board_rows_brier ON board_rows (version, brier, agent_id) WHERE span = 'all' AND category = '' AND brier IS NOT NULL;
 --bun:split
-CREATE INDEX board_rows_calibration ON board_rows (calibration_error, agent_id) WHERE span = 'all' AND category = '' AND calibration_error IS NOT NULL;
+CREATE INDEX board_rows_calibration ON board_rows (version, calibration_error, agent_id) WHERE span = 'all' AND category = '' AND calibration_error IS NOT NULL;
 --bun:split
 
 -- board_records: the first boards built on a UTC day, for the archive, in parts of some thousand

@@ -72,6 +72,8 @@ type Board struct {
 	PriorDay               string // "2026-11-21", the day of that prior
 	Ranked                 int64  // how many agents have a rank
 	Proven                 int64  // how many of these are proven
+	// Version is the version of the rows that readers see; see versions.go.
+	Version int64
 	// Grid is the encoded score.RankGrid of the ranked agents. Only builds read it.
 	Grid []byte `bun:"rank_grid,type:bytea"`
 }
@@ -83,6 +85,7 @@ type Row struct {
 	Window   Window    `bun:"span,pk,type:text"`
 	Category string    `bun:",pk,type:text"`
 	AgentID  uuid.UUID `bun:",pk,type:uuid"`
+	Version  int64     `bun:",pk,type:bigint"` // see versions.go
 	// Rows are sorted by Position, which is compared byte by byte; see place.
 	Position []byte `bun:",type:bytea"`
 	Model    string `bun:",type:text"` // as the agent declares it; Filter.Model selects by it

@@ -15,7 +15,7 @@ import (
 func AgentOrders() []agent.Order {
 	order := func(sort, column, where string, rising bool) agent.Order {
 		return agent.Order{Sort: sort, Table: "board_rows", Alias: "r", Key: "r.agent_id", Value: "r." + column,
-			Where: "r.span = 'all' AND r.category = ''" + where, Kind: agent.Real, Rising: rising}
+			Where: "r.span = 'all' AND r.category = '' AND r.version = (" + mainVersion + ")" + where, Kind: agent.Real, Rising: rising}
 	}
 	return []agent.Order{
 		order("skill", "skill", "", false),
@@ -33,6 +33,7 @@ func MainRows(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUI
 	}
 	var list []*Row
 	err := db.NewSelect().Model(&list).Where("r.span = ?", All).Where("r.category = ?", AllCategories).
+		Where("r.version = ("+mainVersion+")").
 		Where("r.agent_id IN (?)", bun.List(agents)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the main board: %w", err)

@@ -12,8 +12,9 @@
 // for the category, and one with the day block over all categories ("").
 //
 // Builder writes each board to the table board_rows in the order in which it is shown. It
-// writes only the rows that changed, in one transaction with the board's asOf. So a reader
-// sees the old board or the new one, and never a mixture.
+// writes only the rows that changed, in one transaction with the board's asOf. On SQLite, it
+// writes a large change under a new version instead; see versions.go. So a reader sees the old
+// board or the new one, and never a mixture.
 //
 // After a settlement, Builder sums up only the agents with new ledger entries. It finds them
 // in the database, so any node may have settled them. It ranks only the boards of the

@@ -37,7 +37,7 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 // mainBoard selects the rows of the boards over all time, of every category, without the reference
 // rows.
 func mainBoard(db bun.IDB) *bun.SelectQuery {
-	return db.NewSelect().Table("board_rows").Where("span = ?", All).Where("NOT reference")
+	return db.NewSelect().Table("board_rows").Where("span = ?", All).Where(shownOf, All).Where("NOT reference")
 }
 
 // Choices are the values that a board's filters can take.

@@ -25,11 +25,10 @@ type SkillPoint struct {
 	Events              int64     `bun:",type:bigint"`
 }
 
-// writeHistory records the skill of the agents whose settled events changed. A new prior alone
+// historyOf returns the new points of the agents whose settled events changed. A new prior alone
 // moves every skill a little and isn't recorded. An agent without a settled event is recorded only
 // if it had one before, so that its history doesn't end at a skill that was reversed.
-func writeHistory(ctx context.Context, tx bun.Tx, day string, d delta) error {
-	var points []SkillPoint
+func historyOf(d delta, day string) (points []SkillPoint) {
 	for _, r := range d.changed {
 		old := d.before[r.AgentID]
 		none := r.Events == 0 && (old == nil || old.Events == 0)
@@ -40,10 +39,12 @@ func writeHistory(ctx context.Context, tx bun.Tx, day string, d delta) error {
 			AgentID: r.AgentID, Day: day, Skill: r.Skill, SkillLow: r.SkillLow, SkillHigh: r.SkillHigh, Events: r.Events,
 		})
 	}
-	for chunk := range chunks(points) {
-		if _, err := database.ExecRows(ctx, tx, upsertHistory, chunk); err != nil {
-			return fmt.Errorf("write skill history: %w", err)
-		}
+	return points
+}
+
+func writeHistory(ctx context.Context, tx bun.Tx, points []SkillPoint) error {
+	if _, err := database.ExecRows(ctx, tx, upsertHistory, points); err != nil {
+		return fmt.Errorf("write skill history: %w", err)
 	}
 	return nil
 }

@@ -71,8 +71,8 @@ func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRo
 			CAST(SUM(r.stake) AS BIGINT) AS stake, CAST(SUM(r.variance) AS BIGINT) AS variance,
 			SUM(r.brier * r.scored) / NULLIF(SUM(r.scored), 0) AS brier,
 			SUM(r.market_brier * r.scored) / NULLIF(SUM(r.scored), 0) AS market_brier
-		FROM board_rows AS r WHERE r.span = ? AND r.category = ? AND r.model <> '' AND r.events > 0 AND NOT r.reference
-		GROUP BY r.model ORDER BY SUM(r.events) DESC, r.model LIMIT ?`, w, AllCategories, maxModels).Scan(ctx, &models)
+		FROM board_rows AS r WHERE r.span = ?0 AND r.category = ?1 AND r.version = (`+versionShown+`) AND r.model <> '' AND r.events > 0 AND NOT r.reference
+		GROUP BY r.model ORDER BY SUM(r.events) DESC, r.model LIMIT ?2`, w, AllCategories, maxModels).Scan(ctx, &models)
 	if err != nil {
 		return nil, fmt.Errorf("read models: %w", err)
 	}
@@ -105,8 +105,8 @@ func bestOfModels(ctx context.Context, db bun.IDB, w Window, models []ModelRow) 
 	}
 	var best []struct{ Model, Handle, Name string }
 	err := db.NewRaw(`SELECT r.model, a.handle, a.name FROM board_rows AS r JOIN (?3) AS a ON a.id = r.agent_id
-		WHERE r.span = ?0 AND r.category = ?1 AND r.rank IN (
-			SELECT MIN(rank) FROM board_rows WHERE span = ?0 AND category = ?1 AND model IN (?2) GROUP BY model)`,
+		WHERE r.span = ?0 AND r.category = ?1 AND r.version = (`+versionShown+`) AND r.rank IN (
+			SELECT MIN(rank) FROM board_rows WHERE span = ?0 AND category = ?1 AND version = (`+versionShown+`) AND model IN (?2) GROUP BY model)`,
 		w, AllCategories, bun.List(names), agent.Select(db)).Scan(ctx, &best)
 	if err != nil {
 		return fmt.Errorf("read the best of models: %w", err)

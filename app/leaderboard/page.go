@@ -132,7 +132,8 @@ func (s *Store) Rows(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[u
 	}
 	var rows []Row
 	p := database.NewPlanned(db)
-	q := db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.category = ?", AllCategories)
+	q := db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.category = ?", AllCategories).
+		Where("r.version = ("+versionShown+")", All, AllCategories)
 	if err := p.Scan(ctx, p.In(q, "r.agent_id", agents), &rows); err != nil {
 		return nil, fmt.Errorf("read board rows of agents: %w", err)
 	}
@@ -148,7 +149,7 @@ func (s *Store) Rows(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[u
 func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit int) ([]Entry, error) {
 	p := database.NewPlanned(db)
 	rows := db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", p.Value(f.Window)).
-		Where("r.category = ?", p.Value(f.Category)).
+		Where("r.category = ?", p.Value(f.Category)).Where("r.version = ("+versionShown+")", p.Value(f.Window), p.Value(f.Category)).
 		OrderExpr("r.position").Limit(int64(limit))
 	if f.Model != "" {
 		rows.Where("r.model = ?", p.Value(f.Model))

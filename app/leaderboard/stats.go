@@ -104,6 +104,7 @@ func (s *Store) readOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *S
 	rows := []Row{}
 	p := database.NewPlanned(db)
 	err = p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).
+		Where(shownOf, All).
 		Where(condition, value).OrderExpr("r.category"), &rows)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (s *Store) Thumbnails(ctx context.Context, db bun.IDB, agents []uuid.UUID, 
 func (s *Store) calibrations(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Thumbnail, error) {
 	var rows []Row
 	err := db.NewSelect().Model(&rows).Column("agent_id", "totals").Where("span = ?", All).
-		Where("category = ?", AllCategories).Where("agent_id IN (?)", bun.List(agents)).Where("totals IS NOT NULL").Scan(ctx)
+		Where("category = ?", AllCategories).Where("version = ("+mainVersion+")").Where("agent_id IN (?)", bun.List(agents)).Where("totals IS NOT NULL").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read calibrations: %w", err)
 	}

@@ -74,21 +74,37 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	if old != nil && !next.AsOf.After(old.AsOf) {
 		next.AsOf = old.AsOf.Add(time.Microsecond) // so that a cached page sees a new version
 	}
+	if old != nil {
+		next.Version = old.Version
+	}
+	if b.db.Kind == database.SQLite && len(d.changed)+len(d.gone) > rowsInPlace {
+		return b.writeVersion(ctx, p, old, next, d, rows)
+	}
 	return b.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		if err := publish(ctx, tx, old, next); err != nil {
+		if err := b.show(ctx, tx, p, old, next, d); err != nil {
 			return err
 		}
-		if err := generation.Moved(ctx, tx, generation.Boards); err != nil {
+		if err := d.write(ctx, tx, p, next.Version); err != nil || !p.main() {
 			return err
 		}
-		if err := d.write(ctx, tx, p); err != nil || !p.main() {
-			return err
+		for chunk := range chunks(historyOf(d, day(p.at))) {
+			if err := writeHistory(ctx, tx, chunk); err != nil {
+				return err
+			}
 		}
-		if err := d.announce(ctx, tx, next); err != nil {
-			return err
-		}
-		return writeHistory(ctx, tx, day(p.at), d)
+		return nil
 	})
+}
+
+// show makes next the board that readers see, and tells everyone.
+func (b *Builder) show(ctx context.Context, tx bun.Tx, p job, old, next *Board, d delta) error {
+	if err := publish(ctx, tx, old, next); err != nil {
+		return err
+	}
+	if err := generation.Moved(ctx, tx, generation.Boards); err != nil || !p.main() {
+		return err
+	}
+	return d.announce(ctx, tx, next)
 }
 
 func countProven(ranked []*Row) (n int64) {
@@ -144,7 +160,8 @@ func (p *job) read(
 	ctx context.Context, db bun.IDB, before map[uuid.UUID]*Row, where func(*bun.SelectQuery) *bun.SelectQuery,
 ) error {
 	var rows []*Row
-	q := db.NewSelect().Model(&rows).Where("span = ?", p.window).Where("category = ?", p.category)
+	q := db.NewSelect().Model(&rows).Where("span = ?", p.window).Where("category = ?", p.category).
+		Where("version = ("+versionShown+")", p.window, p.category)
 	if where != nil {
 		q = q.Apply(where)
 	}
@@ -310,27 +327,40 @@ func publish(ctx context.Context, tx bun.Tx, old, next *Board) error {
 	return ErrRaced
 }
 
-func (d *delta) write(ctx context.Context, tx bun.Tx, p job) error {
+// write applies the delta to the rows of a version.
+func (d *delta) write(ctx context.Context, tx bun.Tx, p job, version int64) error {
 	for chunk := range chunks(d.gone) {
-		_, err := tx.NewDelete().Model((*Row)(nil)).Where("span = ?", p.window).Where("category = ?", p.category).
-			Where("agent_id IN (?)", bun.List(chunk)).Exec(ctx)
-		if err != nil {
-			return fmt.Errorf("delete rows: %w", err)
+		if err := deleteRows(ctx, tx, p, version, chunk); err != nil {
+			return err
 		}
 	}
 	for chunk := range chunks(d.changed) {
-		rows := make([]Row, len(chunk))
-		for i, r := range chunk {
-			rows[i] = *r
-		}
-		if _, err := database.ExecRows(ctx, tx, upsertRows, rows); err != nil {
-			return fmt.Errorf("write rows: %w", err)
-		}
-		if err := relabelRows(ctx, tx, p, rows); err != nil {
+		if err := writeRows(ctx, tx, p, version, chunk); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func deleteRows(ctx context.Context, tx bun.Tx, p job, version int64, agents []uuid.UUID) error {
+	_, err := tx.NewDelete().Model((*Row)(nil)).Where("span = ?", p.window).Where("category = ?", p.category).
+		Where("agent_id IN (?)", bun.List(agents)).Where("version = ?", version).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("delete rows: %w", err)
+	}
+	return nil
+}
+
+func writeRows(ctx context.Context, tx bun.Tx, p job, version int64, list []*Row) error {
+	rows := make([]Row, len(list))
+	for i, r := range list {
+		rows[i] = *r
+		rows[i].Version = version
+	}
+	if _, err := database.ExecRows(ctx, tx, upsertRows, rows); err != nil {
+		return fmt.Errorf("write rows: %w", err)
+	}
+	return relabelRows(ctx, tx, p, rows)
 }
 
 // relabelRows sets the models in the written rows to the ones that the agents declare now. An admin
@@ -341,16 +371,16 @@ func relabelRows(ctx context.Context, tx bun.Tx, p job, rows []Row) error {
 		ids[i] = rows[i].AgentID
 	}
 	_, err := tx.NewRaw(`UPDATE board_rows SET model = (SELECT a.model FROM (?0) AS a WHERE a.id = board_rows.agent_id)
-		WHERE span = ?1 AND category = ?2 AND agent_id IN (?3)
+		WHERE span = ?1 AND category = ?2 AND agent_id IN (?3) AND version = ?4
 		AND EXISTS (SELECT 1 FROM (?0) AS a WHERE a.id = board_rows.agent_id AND a.model <> board_rows.model)`,
-		agent.Select(tx), p.window, p.category, bun.List(ids)).Exec(ctx)
+		agent.Select(tx), p.window, p.category, bun.List(ids), rows[0].Version).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("relabel rows: %w", err)
 	}
 	return nil
 }
 
-var upsertRows = upsert("board_rows", []string{"span", "category", "agent_id"}, []string{
+var upsertRows = upsert("board_rows", []string{"span", "category", "agent_id", "version"}, []string{
 	"position", "model", "reference", "provisional", "reason", "rank", "rank_low", "rank_high",
 	"skill", "best_guess", "skill_low", "skill_high", "odds",
 	"events", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements", "resolved", "scored",
