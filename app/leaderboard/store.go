@@ -30,7 +30,9 @@ func (s *Store) Forget() { s.models.Forget() }
 // Relabel sets an agent's declared model on every board immediately, without waiting for the next
 // build.
 func Relabel(ctx context.Context, tx bun.Tx, agentID uuid.UUID, model string) error {
-	_, err := tx.NewUpdate().Model((*Row)(nil)).Set("model = ?", model).Where("agent_id = ?", agentID).Exec(ctx)
+	// By span and category, because there is no index over agents alone.
+	_, err := tx.NewUpdate().Model((*Row)(nil)).Set("model = ?", model).Where("agent_id = ?", agentID).
+		Where("(span, category) IN (SELECT b.span, b.category FROM boards AS b)").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("relabel an agent: %w", err)
 	}

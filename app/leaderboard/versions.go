@@ -3,6 +3,7 @@ package leaderboard
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -81,6 +82,11 @@ func (b *Builder) writeVersion(ctx context.Context, p job, old, next *Board, d d
 		}
 		if int(n) != len(written) {
 			return ErrRaced
+		}
+		if old == nil { // Relabel finds no rows of a board that was never shown
+			if err := relabelRows(ctx, tx, p, next.Version, slices.Collect(maps.Keys(written))); err != nil {
+				return err
+			}
 		}
 		return b.show(ctx, tx, p, old, next, d)
 	})

@@ -360,20 +360,20 @@ func writeRows(ctx context.Context, tx bun.Tx, p job, version int64, list []*Row
 	if _, err := database.ExecRows(ctx, tx, upsertRows, rows); err != nil {
 		return fmt.Errorf("write rows: %w", err)
 	}
-	return relabelRows(ctx, tx, p, rows)
-}
-
-// relabelRows sets the models in the written rows to the ones that the agents declare now. An admin
-// may have hidden a model since the agents were read, and writing the rows has undone that Relabel.
-func relabelRows(ctx context.Context, tx bun.Tx, p job, rows []Row) error {
 	ids := make([]uuid.UUID, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].AgentID
 	}
+	return relabelRows(ctx, tx, p, version, ids)
+}
+
+// relabelRows sets the models in the written rows to the ones that the agents declare now. An admin
+// may have hidden a model since the agents were read, and writing the rows has undone that Relabel.
+func relabelRows(ctx context.Context, tx bun.Tx, p job, version int64, ids []uuid.UUID) error {
 	_, err := tx.NewRaw(`UPDATE board_rows SET model = (SELECT a.model FROM (?0) AS a WHERE a.id = board_rows.agent_id)
 		WHERE span = ?1 AND category = ?2 AND agent_id IN (?3) AND version = ?4
 		AND EXISTS (SELECT 1 FROM (?0) AS a WHERE a.id = board_rows.agent_id AND a.model <> board_rows.model)`,
-		agent.Select(tx), p.window, p.category, bun.List(ids), rows[0].Version).Exec(ctx)
+		agent.Select(tx), p.window, p.category, bun.List(ids), version).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("relabel rows: %w", err)
 	}

@@ -35,9 +35,9 @@ var retentions = []retention{
 const windowsPerRun = 500
 
 // Thin deletes price rows that the history no longer needs and returns their number. It keeps rows observed at
-// or after sealed, because the archive doesn't hold them yet. Without an archive, sealed is now. Each window is
-// one short statement, and Thin remembers where it stopped. So an hourly call costs only what has aged since
-// the last one. more reports whether a backlog is left.
+// or after sealed, because the archive doesn't hold them yet. Without an archive, sealed is now. It works in short
+// statements, and remembers the last window that it thinned. So an hourly call costs only what has aged since the
+// last one. more reports whether a backlog is left.
 func (Store) Thin(ctx context.Context, db bun.IDB, now, sealed time.Time) (deleted int64, more bool, err error) {
 	for _, r := range retentions {
 		n, left, err := r.run(ctx, db, r.end(now, sealed))
@@ -105,16 +105,26 @@ func (r retention) start(ctx context.Context, db bun.IDB, end time.Time) (time.T
 	return oldest.ObservedAt.UTC().Truncate(r.window), nil
 }
 
-func thinWindow(ctx context.Context, db bun.IDB, from, to time.Time) (int64, error) {
-	res, err := db.NewRaw(`DELETE FROM market_prices WHERE observed_at >= ? AND observed_at < ? AND EXISTS (
-		SELECT 1 FROM market_prices AS earlier WHERE earlier.market_id = market_prices.market_id
-		AND earlier.observed_at >= ? AND earlier.observed_at < market_prices.observed_at)`, from, to, from).Exec(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("thin prices: %w", err)
+// thinRows is how many prices one statement deletes. An hour can have 30,000.
+const thinRows = 1000
+
+func thinWindow(ctx context.Context, db bun.IDB, from, to time.Time) (deleted int64, err error) {
+	for {
+		res, err := db.NewRaw(`DELETE FROM market_prices WHERE (market_id, observed_at) IN (
+			SELECT later.market_id, later.observed_at FROM market_prices AS later
+			WHERE later.observed_at >= ? AND later.observed_at < ? AND EXISTS (
+				SELECT 1 FROM market_prices AS earlier WHERE earlier.market_id = later.market_id
+				AND earlier.observed_at >= ? AND earlier.observed_at < later.observed_at)
+			LIMIT ?)`, from, to, from, thinRows).Exec(ctx)
+		if err != nil {
+			return deleted, fmt.Errorf("thin prices: %w", err)
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return deleted, fmt.Errorf("thin prices: %w", err)
+		}
+		if deleted += n; n < thinRows {
+			return deleted, nil
+		}
 	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return 0, fmt.Errorf("thin prices: %w", err)
-	}
-	return n, nil
 }
