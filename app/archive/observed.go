@@ -51,9 +51,30 @@ func segmentsUpTo(ctx context.Context, db bun.IDB, day string) (list []waiting, 
 	return list, nil
 }
 
-func deleteSegments(ctx context.Context, db bun.IDB, ids []uuid.UUID) error {
-	for part := range slices.Chunk(ids, 1000) {
-		_, err := db.NewDelete().Model((*segment)(nil)).Where("id IN (?)", bun.List(part)).Exec(ctx)
+// deletedAtOnce is how many segments one transaction deletes. A day can have 40,000.
+const deletedAtOnce = 200
+
+// deleteSealed deletes the segments that a recorded day contains. If it is interrupted, the next Seal deletes the
+// rest.
+func (s *Sealer) deleteSealed(ctx context.Context, day string) error {
+	left, err := segmentsUpTo(ctx, s.DB.Reader, day)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	ids, err := readSegmentList(ctx, s.Storage, day)
+	if err != nil {
+		return err
+	}
+	waits := make(map[uuid.UUID]bool, len(left))
+	for i := range left {
+		waits[left[i].ID] = true
+	}
+	ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return !waits[id] })
+	for part := range slices.Chunk(ids, deletedAtOnce) {
+		err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+			_, err := tx.NewDelete().Model((*segment)(nil)).Where("id IN (?)", bun.List(part)).Exec(ctx)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("delete segments: %w", err)
 		}

@@ -43,6 +43,11 @@ func (s *Sealer) Seal(ctx context.Context, day string) error {
 	if found && day <= last.Day {
 		return fmt.Errorf("seal %s: %s is sealed already", day, last.Day)
 	}
+	if found { // an interrupted seal may have left some, and this day must not include them
+		if err := s.deleteSealed(ctx, last.Day); err != nil {
+			return err
+		}
+	}
 	manifest, err := s.Storage.Open(ctx, Path(day, ManifestName))
 	switch {
 	case err == nil:
@@ -94,7 +99,7 @@ func (s *Sealer) stillOpen(ctx context.Context, day string) error {
 	return err
 }
 
-// adopt reads a day back, records that it is sealed, and deletes the segments in it.
+// adopt reads a day back, records that it is sealed, and then deletes the segments in it.
 func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 	d, err := OpenDay(ctx, s.Storage, day)
 	if err != nil {
@@ -113,21 +118,21 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 	if len(found.Problems) > 0 {
 		return found.Problems[0]
 	}
-	ids, err := readSegmentList(ctx, s.Storage, day)
-	if err != nil {
-		return err
-	}
 	posts, err := postsOf(ctx, d, s.Now())
 	if err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := Record(ctx, tx, d, s.Now()); err != nil {
 			return err
 		}
 		if err := addPosts(ctx, tx, posts); err != nil {
 			return err
 		}
-		return errors.Join(deleteSegments(ctx, tx, ids), s.forgetSalt(ctx, tx, day), generation.Moved(ctx, tx, generation.Archive))
+		return errors.Join(s.forgetSalt(ctx, tx, day), generation.Moved(ctx, tx, generation.Archive))
 	})
+	if err != nil {
+		return err
+	}
+	return s.deleteSealed(ctx, day)
 }

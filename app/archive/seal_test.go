@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -66,4 +67,60 @@ func TestSeal(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSegmentsAreDeletedInShortTransactions checks that one transaction deletes a bounded number of segments. If the
+// deletion is interrupted, the next seal deletes the rest, and no row is in two days.
+func TestSegmentsAreDeletedInShortTransactions(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		const segments, most = 600, 500
+		folder := archive.OpenFolder(t.TempDir())
+		for i := range segments {
+			row := priceRow("a", i)
+			if err := archive.Append(t.Context(), db, archive.Prices, []archive.PriceRow{row}, row.ObservedAt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		left := func() (n int) {
+			t.Helper()
+			if err := db.Reader.NewRaw("SELECT COUNT(*) FROM archive_segments").Scan(t.Context(), &n); err != nil {
+				t.Error(err)
+			}
+			return n
+		}
+		had := left()
+		ctx, crash := context.WithCancel(t.Context())
+		db.Watch(dbtest.OnCommit(func() {
+			n := left()
+			if had-n > most {
+				t.Errorf("one transaction deleted %d segments, want at most %d", had-n, most)
+			}
+			if n < had {
+				crash()
+			}
+			had = n
+		}))
+		if err := newSealer(t, db, folder).Seal(ctx, "2026-11-21"); err == nil || had == 0 {
+			t.Errorf("%v; %d segments are left, want an interrupted deletion", err, had)
+		}
+		s := newSealer(t, db, folder)
+		s.Now = func() time.Time { return day.AddDate(0, 0, 2).Add(time.Hour) }
+		if err := s.Seal(t.Context(), "2026-11-22"); err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for _, name := range []string{"2026-11-21", "2026-11-22"} {
+			d, err := archive.OpenDay(t.Context(), folder, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range d.Manifest.Of(archive.Prices) {
+				rows += int(f.Rows)
+			}
+		}
+		if rows != segments || left() != 0 {
+			t.Errorf("the days have %d rows, and %d segments are left; want %d and none", rows, left(), segments)
+		}
+	})
 }
