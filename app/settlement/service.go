@@ -10,8 +10,12 @@ import (
 )
 
 // chunkSize is how many predictions one transaction moves. It is large enough to be fast, and small
-// enough that publishing and reading never wait long.
-const chunkSize = 1000
+// enough that publishing and reading never wait long. On SQLite, every publication waits for the
+// transaction. It takes about 10 ms there, and a larger one would save no time.
+const (
+	chunkSize       = 1000
+	chunkSizeSQLite = 50
+)
 
 // Options configure a Service. Only DB is required.
 type Options struct {
@@ -45,6 +49,9 @@ func New(o Options) *Service {
 	s := &Service{
 		db: o.DB, interval: o.Interval, minLiquidity: o.MinLiquidity, now: o.Now, winner: o.Winner,
 		chunk: chunkSize, afterChunk: func() error { return nil },
+	}
+	if o.DB.Kind == database.SQLite {
+		s.chunk = chunkSizeSQLite
 	}
 	if s.interval <= 0 {
 		s.interval = time.Minute
