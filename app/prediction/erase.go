@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-// eraseChunk is how many predictions one transaction erases.
-const eraseChunk = 500
+// eraseChunk is how many predictions one transaction erases. It takes about 10 ms on SQLite.
+const eraseChunk = 50
 
 // erased reports whether the texts of p were erased. A stored title is empty only after erasure.
 func (p *Prediction) erased() bool { return p.Title == "" }

@@ -37,7 +37,7 @@ const (
 	// the hash.
 	saltSize = 32
 	// revealChunk is how many predictions one transaction reveals.
-	revealChunk = 250
+	revealChunk = 50
 )
 
 // seal withholds p until its reveal and sets the hash that others see.
@@ -127,7 +127,7 @@ func (Store) OwnState(ctx context.Context, db bun.IDB, agentID uuid.UUID) (s Own
 	return s, nil
 }
 
-// RevealDue reveals the predictions whose baseline is final or whose market has closed, in transactions of 250
+// RevealDue reveals the predictions whose baseline is final or whose market has closed, in transactions of 50
 // predictions. It doesn't matter whether the agents are disabled or their accounts are closed. Settling reveals
 // the predictions that it decides; RevealDue finds the others, including those left by an interrupted run.
 func RevealDue(ctx context.Context, db *database.DB, now time.Time) error {

@@ -52,6 +52,30 @@ func (d *desk) revealDue(t *testing.T) {
 	}
 }
 
+// TestRevealsInShortTransactions checks that one transaction reveals a bounded number of predictions.
+func TestRevealsInShortTransactions(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		const predictions, most = 120, 50
+		for range predictions {
+			d.publish(t, withheldDraft(prediction.RevealClose, "1"))
+		}
+		had := predictions
+		d.db.Watch(dbtest.OnCommit(func() {
+			n, err := d.db.Reader.NewSelect().Table("predictions").Where("unrevealed").Count(t.Context())
+			if err != nil || had-int(n) > most {
+				t.Errorf("one transaction revealed %d predictions (%v), want at most %d", had-int(n), err, most)
+			}
+			had = int(n)
+		}))
+		d.wait(start.AddDate(0, 1, 0).Sub(start))
+		d.revealDue(t)
+		if had != 0 {
+			t.Errorf("%d predictions are withheld, want none", had)
+		}
+	})
+}
+
 // TestRevealed checks that a withheld prediction is revealed at its moment and not before, whatever the state
 // of the agent.
 func TestRevealed(t *testing.T) {
