@@ -71,13 +71,17 @@ func (s *Sealer) deleteSealed(ctx context.Context, day string) error {
 	}
 	ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return !waits[id] })
 	for part := range slices.Chunk(ids, deletedAtOnce) {
-		err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-			_, err := tx.NewDelete().Model((*segment)(nil)).Where("id IN (?)", bun.List(part)).Exec(ctx)
-			return err
-		})
+		err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return deleteSegments(ctx, tx, part) })
 		if err != nil {
-			return fmt.Errorf("delete segments: %w", err)
+			return err
 		}
+	}
+	return nil
+}
+
+func deleteSegments(ctx context.Context, db bun.IDB, ids []uuid.UUID) error {
+	if _, err := db.NewDelete().Model((*segment)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+		return fmt.Errorf("delete segments: %w", err)
 	}
 	return nil
 }
