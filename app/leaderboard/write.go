@@ -77,7 +77,7 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	if old != nil {
 		next.Version = old.Version
 	}
-	if b.db.Kind == database.SQLite && len(d.changed)+len(d.gone) > rowsInPlace {
+	if b.db.Kind == database.SQLite && len(d.changed)+len(d.gone) > inPlace(len(rows)) {
 		return b.writeVersion(ctx, p, old, next, d, rows)
 	}
 	return b.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
