@@ -21,7 +21,9 @@ func TestTally(t *testing.T) {
 		noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		one, two := newAgent(t, db, "one"), newAgent(t, db, "two")
 		rain := market.Market{ID: "rain", Source: "test", Question: "Will it rain?", Outcomes: []string{"Yes", "No"}, ObservedAt: noon}
-		err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return market.Store{}.Observe(ctx, tx, []market.Market{rain}) })
+		err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+			return market.Store{}.Observe(ctx, tx, []market.Market{rain})
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
