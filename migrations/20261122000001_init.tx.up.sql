@@ -955,8 +955,8 @@ CREATE TABLE priors (
 --bun:split
 
 -- boards: one leaderboard for each window and category, with the values that it was built from.
--- rank_grid holds the points and sums from which rank ranges are read. version is that of the rows
--- which readers see. Reference; owner leaderboard.
+-- rank_grid holds the points and sums from which rank ranges are read. version is the version
+-- of the rows that readers see. Reference; owner leaderboard.
 CREATE TABLE boards (
   span TEXT NOT NULL,
   category TEXT NOT NULL,

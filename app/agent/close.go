@@ -29,7 +29,8 @@ type ClosedCount struct {
 }
 
 // Close closes an account for good. It deletes the keys, sessions and grants of the agent and
-// erases its profile. ForgetUsage deletes its usage. The agent gets a neutral handle, under which its numbers stay.
+// erases its profile. ForgetUsage deletes its usage. The agent gets a neutral handle, under which
+// its numbers stay.
 // The old handle and the subject at the identity provider are kept as keyed hashes, so that no
 // other agent can take them. Only admins see the texts of its predictions until they are erased.
 // Errors: 404 not_found, 403 account_closed.
@@ -37,7 +38,7 @@ func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID, now time.Time
 	if a, err = s.open(ctx, tx, id); err != nil {
 		return nil, n, err
 	}
-	if err := s.block(ctx, tx, a, now); err != nil {
+	if err := s.reserveIdentity(ctx, tx, a, now); err != nil {
 		return nil, n, err
 	}
 	if n, err = forget(ctx, tx, id); err != nil {
@@ -106,7 +107,7 @@ func (Store) ForgetUsage(ctx context.Context, db *database.DB, id uuid.UUID) (n 
 }
 
 // block stores the hashes that keep other agents from getting an agent's handle and subject.
-func (Store) block(ctx context.Context, tx bun.Tx, a *Agent, now time.Time) error {
+func (Store) reserveIdentity(ctx context.Context, tx bun.Tx, a *Agent, now time.Time) error {
 	if _, err := database.AddSetting(ctx, tx, closedKey, rand.Text()); err != nil {
 		return err
 	}

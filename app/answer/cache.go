@@ -124,18 +124,18 @@ func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 	return e.answer, e.madeAt
 }
 
-// Load returns the kept copy if it is good, and otherwise makes one. One caller runs produce.
-// Callers that arrive in the meantime wait and get its result, or its error unless that is
-// memo.Private. Errors aren't kept. The context of produce has the values of ctx, but a timeout of
-// five seconds in place of ctx's end. A waiting caller returns early if ctx ends. With Query.Background, the
-// context of produce has no values of ctx.
+// Load returns the kept copy if it is good, and otherwise makes one. One caller runs produce. Callers that arrive in
+// the meantime wait and get its result, or its error unless that is memo.Private. Errors aren't kept. With
+// Query.Background, Load may return the previous copy and run produce afterwards. The context of produce ends after
+// five seconds instead of with ctx. It has the values of ctx, but none if produce runs in the background. A waiting
+// caller returns early if ctx ends.
 func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context) (*Answer, error)) (*Answer, error) {
 	for {
 		side, now := c.options.Side(q.Current), c.options.Now() // before the first query
 		kept, l, mine := c.begin(q, &side, now)
 		switch {
 		case mine && kept != nil:
-			go c.runBehind(*q, l, side, now, produce)
+			go c.runInBackground(*q, l, side, now, produce)
 			return kept, nil
 		case kept != nil:
 			return kept, nil
@@ -176,9 +176,9 @@ func (c *Cache) begin(q *Query, side *generation.Side, now time.Time) (kept *Ans
 	return kept, l, !under
 }
 
-// runBehind runs a load whose caller has got the previous copy. It keeps a panic from ending the process. An error
-// is dropped too: once the previous copy is too old, the next caller runs the load itself and gets the error.
-func (c *Cache) runBehind(
+// runInBackground runs a load whose caller already has the previous copy. It drops a panic, which would end the
+// process, and an error. Once the previous copy is too old, the next caller runs the load itself and gets the error.
+func (c *Cache) runInBackground(
 	q Query, l *load, side generation.Side, now time.Time, produce func(context.Context) (*Answer, error),
 ) {
 	defer func() { _ = recover() }()

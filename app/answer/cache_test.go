@@ -215,8 +215,8 @@ func TestCopyBefore(t *testing.T) {
 	}
 }
 
-// TestBackground checks that no caller waits for a new copy if the previous one was good a moment ago. The others
-// wait as ever.
+// TestBackground checks that no caller waits for a new copy if the previous one was good a moment ago. In the
+// other cases the caller waits.
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	for name, c := range previousCopies {

@@ -78,9 +78,8 @@ func (a *API) query(c *fiber.Ctx, key any, topics []generation.Topic) (answer.Qu
 	return q, a.Changes.Check(c.UserContext())
 }
 
-// load makes an answer that isn't in memory, with the form that the caller prefers. The caller that makes it
-// pays its cost. An answer that is shared by everyone is a main one. No caller pays for it, so it may be made in the
-// background.
+// load makes an answer that isn't in memory, with the form that the caller prefers. The caller that makes it pays its
+// cost. A Shared answer is a main one and costs nothing, so it may be made in the background.
 func (a *API) load(
 	c *fiber.Ctx, query *answer.Query, cost httpserver.Cost, produce func(context.Context) (*answer.Answer, error),
 ) (*answer.Answer, error) {

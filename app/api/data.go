@@ -280,8 +280,8 @@ func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) erro
 // noDownload returns the refusal for a file that can't be sent now.
 func noDownload(err error) error {
 	if errors.Is(err, httpserver.ErrShare) {
-		return problem.RateLimited(fmt.Sprintf("You already receive %d files at a time, the maximum, or other keys of your "+
-			"address or owner receive %d, or other addresses of your IPv6 /48 receive %d. Wait until one is complete.",
+		return problem.RateLimited(fmt.Sprintf("A key or address may receive %d files at a time, all keys of an address or owner %d, and all addresses "+
+			"of an IPv6 /48 %d. Wait until one is complete.",
 			downloadsOfCaller, httpserver.KeysShare*downloadsOfCaller, httpserver.BlockShare*downloadsOfCaller), downloadRetry)
 	}
 	return problem.Unavailable("Many files are being sent. Try again.", downloadRetry)

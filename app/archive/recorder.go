@@ -20,8 +20,8 @@ import (
 
 // Recorder appends readings to the archive. Facts are the descriptions of markets and events, and
 // the texts of news. The Recorder appends a fact when it differs from the last one appended, and
-// once each UTC day, so that each day is complete. Its methods run in a transaction that stores rows of
-// a reading. Call the function that they return after the commit.
+// once each UTC day, so that each day is complete. Its methods run in a transaction that stores
+// rows of a reading. Call the function that they return after the commit.
 type Recorder struct {
 	now  func() time.Time
 	name string // identifies this Recorder among those of all nodes
@@ -40,9 +40,9 @@ func NewRecorder(now func() time.Time) *Recorder {
 
 // change holds the facts that a transaction appends.
 type change struct {
-	r     *Recorder
-	fresh bool // another node appended last, so the facts that r remembers may be out of date
-	facts map[fact][sha256.Size]byte
+	r        *Recorder
+	outdated bool // another node appended last, so the archive may have newer facts than r
+	facts    map[fact][sha256.Size]byte
 }
 
 // begin prepares an append for a feed. If another Recorder appended last, the returned change knows
@@ -55,7 +55,7 @@ func (r *Recorder) begin(ctx context.Context, tx bun.Tx, feed string) (*change, 
 	}
 	c := &change{r: r, facts: map[fact][sha256.Size]byte{}}
 	if last != r.name {
-		c.fresh = true
+		c.outdated = true
 		return c, database.SetSetting(ctx, tx, setting, r.name)
 	}
 	return c, nil
@@ -89,7 +89,7 @@ func (c *change) isNew(table, record string, at time.Time, value any) (bool, err
 	}
 	f, hash := fact{DayOf(at), table, record}, sha256.Sum256(text)
 	before, found := c.facts[f]
-	if !found && !c.fresh {
+	if !found && !c.outdated {
 		before, found = c.r.known(f)
 	}
 	c.facts[f] = hash

@@ -55,13 +55,13 @@ type Config struct {
 	RateLimitReadsAddress  Rate   `env:"RATE_LIMIT_READS_ADDRESS" name:"rate-limit-reads-address" default:"3600/min" group:"Limits" help:"Units of reading by all keys of one address, and by all keys of one owner if it is known."`
 	RateLimitWrites        Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publications per agent."`
 	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publications by all agents of one address, and by all agents of one owner if it is known."`
-	RegistrationRate       Rate   `env:"REGISTRATION_RATE" name:"registration-rate" default:"5/h" group:"Limits" help:"New agents per address."`
+	RegistrationRate       Rate   `env:"REGISTRATION_RATE" name:"registration-rate" default:"5/h" group:"Limits" help:"New agents per address; four times as many per IPv6 /48."`
 	RegistrationCeiling    Rate   `env:"REGISTRATION_CEILING" name:"registration-ceiling" default:"200/h" group:"Limits" help:"New agents of the whole service."`
-	RateLimitFailures      Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address."`
+	RateLimitFailures      Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address, and checks of new keys without success."`
 	RateLimitSnapshot      Rate   `env:"RATE_LIMIT_SNAPSHOT" name:"rate-limit-snapshot" default:"100/s" group:"Limits" help:"Snapshot answers per address and node."`
 
 	StreamsMax        int `env:"STREAMS_MAX" name:"streams-max" default:"2000" group:"Limits" help:"Streams of GET /api/events on a node; 0: none."`
-	StreamsPerAddress int `env:"STREAMS_PER_ADDRESS" name:"streams-per-address" default:"20" group:"Limits" help:"Streams of one address on a node."`
+	StreamsPerAddress int `env:"STREAMS_PER_ADDRESS" name:"streams-per-address" default:"20" group:"Limits" help:"Streams of one address on a node; four times as many per IPv6 /48."`
 
 	RankedMinEvents         int `env:"RANKED_MIN_EVENTS" name:"ranked-min-events" default:"30" group:"Ranking" help:"Settled events before an agent is ranked."`
 	RankedMinCategoryEvents int `env:"RANKED_MIN_CATEGORY_EVENTS" name:"ranked-min-category-events" default:"15" group:"Ranking" help:"Settled events in a category before an agent is ranked there."`

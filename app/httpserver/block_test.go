@@ -15,8 +15,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// ofBlockOne returns an address in the i-th /64 of one /48.
-func ofBlockOne(i int) string { return fmt.Sprintf("2001:db8:1:%x::1", i) }
+// addressInBlock returns an address in the i-th /64 of one /48.
+func addressInBlock(i int) string { return fmt.Sprintf("2001:db8:1:%x::1", i) }
 
 // TestBlockOfAddressesRegisters checks that the addresses of an IPv6 /48 together get four times what one address
 // gets of the things that all callers share, that they don't use up the service's share, and that other callers get
@@ -64,8 +64,8 @@ func TestBlockOfAddressesRegisters(t *testing.T) {
 						t.Errorf("%d of %d were accepted, want %d", made, times, want)
 					}
 				}
-				send(c.share+1, c.share, func(int) string { return ofBlockOne(0) }, "from this address")
-				send(3*c.share+9, 3*c.share, func(i int) string { return ofBlockOne(1 + i) }, c.refusal)
+				send(c.share+1, c.share, func(int) string { return addressInBlock(0) }, "from this address")
+				send(3*c.share+9, 3*c.share, func(i int) string { return addressInBlock(1 + i) }, c.refusal)
 				send(c.share, c.share, func(int) string { return "2001:db8:2::1" }, "")
 				send(c.share, c.share, func(int) string { return "192.0.2.1" }, "")
 			})
@@ -78,13 +78,13 @@ func TestBlockOfAddressesRegisters(t *testing.T) {
 func TestBlockOfAddressesTakesPlaces(t *testing.T) {
 	t.Parallel()
 	const share = 2
-	block, _ := blockKey(netip.MustParseAddr(ofBlockOne(0)))
+	block, _ := blockKey(netip.MustParseAddr(addressInBlock(0)))
 	for name, by := range map[string]func(i int) (bucketKey, []bucketKey){
 		"without keys": func(i int) (bucketKey, []bucketKey) {
-			return addrKey(netip.MustParseAddr(ofBlockOne(i))), []bucketKey{block}
+			return addrKey(netip.MustParseAddr(addressInBlock(i))), []bucketKey{block}
 		},
 		"with keys": func(i int) (bucketKey, []bucketKey) {
-			return agentKey(uuid.UUID{byte(i)}), []bucketKey{addrKey(netip.MustParseAddr(ofBlockOne(i))), block}
+			return agentKey(uuid.UUID{byte(i)}), []bucketKey{addrKey(netip.MustParseAddr(addressInBlock(i))), block}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestBlockOfAddressesShares(t *testing.T) {
 	})
 	for i := range 10 {
 		for path, want := range map[string]int{"/api/list": 200, "/api/file": map[bool]int{true: 200, false: 429}[i < BlockShare]} {
-			if r := n.do(t, http.MethodGet, path, "X-Forwarded-For: "+ofBlockOne(i)); r.StatusCode != want {
+			if r := n.do(t, http.MethodGet, path, "X-Forwarded-For: "+addressInBlock(i)); r.StatusCode != want {
 				t.Errorf("%s, address %d: %d, want %d", path, i, r.StatusCode, want)
 			}
 		}
@@ -141,7 +141,7 @@ func TestBlockOfAddressesStreams(t *testing.T) {
 	t.Parallel()
 	s, opened := newStreams(100, 3), 0
 	for i := range 40 {
-		_, err := s.enter(netip.MustParseAddr(ofBlockOne(i)))
+		_, err := s.enter(netip.MustParseAddr(addressInBlock(i)))
 		if err == nil {
 			opened++
 		} else if p := problem.As(err); p.Status != http.StatusTooManyRequests || !strings.Contains(p.Detail, "its IPv6 /48 has 12") {

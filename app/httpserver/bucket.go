@@ -35,9 +35,9 @@ func addrKey(addr netip.Addr) bucketKey {
 	return k
 }
 
-// BlockShare is how many times the share of one address all addresses of an IPv6 /48 together may have of what all
-// callers share: registrations, streams, downloads and places. A line at home often has a /56 or a /48, which is 256
-// or 65,536 addresses of our count.
+// BlockShare bounds what all callers share: registrations, streams, downloads and places. All addresses of an IPv6 /48
+// together get BlockShare times what one address without a key gets. A home connection often has a /56 or a /48, which
+// counts as 256 or 65,536 addresses.
 const BlockShare = 4
 
 // blockKey returns the key of the /48 of an IPv6 address. It returns false for other addresses.
@@ -56,7 +56,7 @@ func blockRate(rate config.Rate) config.Rate {
 	return rate
 }
 
-// shares returns how many times the share of one caller all callers of a key together may have.
+// shares returns how many shares of one caller the callers with this key get together.
 func (k bucketKey) shares() int {
 	if k.kind == 'b' {
 		return BlockShare

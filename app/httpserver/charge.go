@@ -31,7 +31,8 @@ func charges(c *fiber.Ctx, own, shared *class, n int) []charge {
 	return list
 }
 
-// addressCharges returns the charges of one unit of what all callers share: own to an address, and block to its /48.
+// addressCharges returns the charges for one registration, report or app: one to the address, against own, and one to
+// its /48, against block.
 func addressCharges(addr netip.Addr, own, block *class) (list []charge) {
 	if own.rate.Off() {
 		return nil

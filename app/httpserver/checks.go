@@ -19,20 +19,20 @@ const (
 	checkQueue, checkShare = 256, 32
 )
 
-// checks bounds the checks of bearers that aren't known here, because each of them costs a query or a request to the
-// identity provider. An address may have as many checks that don't accept a bearer as it may have failed credentials.
-// Its further checks run one at a time, and few of them at a time for all such addresses. So made-up bearers can't
-// keep the database or the provider busy, and a valid key from the same address is still accepted.
+// checks bounds the checks of bearers that aren't known here, because each costs a query or a request to the identity
+// provider. An address may have as many checks as failed credentials; a check that accepts its bearer isn't counted.
+// Further checks of an address run one at a time, and at most checkTurns of all such addresses run at once. So made-up
+// bearers can't keep the database or the provider busy, and a valid key from the same address is still accepted.
 type checks struct {
 	own, block config.Rate // of an address and of its /48
 	spent      *buckets    // nil without a limit on failures. Each process counts its own checks
 	now        func() time.Time
 
-	places *Places       // of the checks that run or wait
-	turns  chan struct{} // has an element for each check in its turn
+	places      *Places       // of the checks that run or wait
+	commonTurns chan struct{} // has an element for each check in its turn
 
-	mu    sync.Mutex
-	queue map[bucketKey]*checkTurn // of the addresses with a check that runs or waits
+	mu       sync.Mutex
+	ownTurns map[bucketKey]*checkTurn // of the addresses with a check that runs or waits
 }
 
 // checkTurn is the turn that the checks of one address take.
@@ -44,7 +44,7 @@ type checkTurn struct {
 func newChecks(failures config.Rate, now func() time.Time) *checks {
 	k := &checks{
 		own: failures, block: blockRate(failures), now: now,
-		places: NewPlaces(checkQueue, checkShare), turns: make(chan struct{}, checkTurns), queue: map[bucketKey]*checkTurn{},
+		places: NewPlaces(checkQueue, checkShare), commonTurns: make(chan struct{}, checkTurns), ownTurns: map[bucketKey]*checkTurn{},
 	}
 	if !failures.Off() {
 		k.spent = newBuckets()
@@ -64,9 +64,9 @@ func (s *Server) AdmitCheck(c *fiber.Ctx) func() (done func(refusal error), err 
 	}
 }
 
-// enter counts a check before it begins, so that many checks at once can't pass the limit. A check that accepts its
-// bearer is uncounted. If an address has no checks left, enter waits for its turn until lanePatience after the request
-// came.
+// enter counts a check before it begins, so that many checks at once can't pass the limit. After a check that accepted
+// its bearer, done takes the count back. If an address has no checks left, enter waits for a turn, at most until
+// lanePatience after the request came.
 func (k *checks) enter(ctx context.Context, addr netip.Addr, came time.Time) (done func(refusal error), err error) {
 	if k.spent == nil || k.count(addr, 1) {
 		return func(refusal error) {
@@ -92,8 +92,9 @@ func (k *checks) count(addr netip.Addr, n int) bool {
 	return true
 }
 
-// wait waits for a turn of the address, and then for one of the common turns. An address has at most one of these, so
-// they go round the addresses. An IPv6 address takes turns with its whole /48, which may be one caller.
+// wait waits for a turn of the address, and then for one of the common turns. An address has at most one of the common
+// turns, so the addresses share them equally. All addresses of an IPv6 /48 take turns as one, because they may be one
+// caller.
 func (k *checks) wait(ctx context.Context, addr netip.Addr, came time.Time) (leave func(), err error) {
 	by, ok := blockKey(addr)
 	if !ok {
@@ -111,12 +112,12 @@ func (k *checks) wait(ctx context.Context, addr netip.Addr, came time.Time) (lea
 		giveUp()
 		return nil, checksFull(ctx.Err())
 	}
-	if !takeTurn(ctx, k.turns) {
+	if !takeTurn(ctx, k.commonTurns) {
 		<-turn.taken
 		giveUp()
 		return nil, checksFull(ctx.Err())
 	}
-	return sync.OnceFunc(func() { <-k.turns; <-turn.taken; giveUp() }), nil
+	return sync.OnceFunc(func() { <-k.commonTurns; <-turn.taken; giveUp() }), nil
 }
 
 // takeTurn adds an element to turns, and returns false if ctx ends before there is room.
@@ -137,10 +138,10 @@ func takeTurn(ctx context.Context, turns chan struct{}) bool {
 func (k *checks) turnOf(by bucketKey) *checkTurn {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	turn := k.queue[by]
+	turn := k.ownTurns[by]
 	if turn == nil {
 		turn = &checkTurn{taken: make(chan struct{}, 1)}
-		k.queue[by] = turn
+		k.ownTurns[by] = turn
 	}
 	turn.users++
 	return turn
@@ -150,12 +151,12 @@ func (k *checks) leaveTurn(by bucketKey, turn *checkTurn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if turn.users--; turn.users == 0 {
-		delete(k.queue, by)
+		delete(k.ownTurns, by)
 	}
 }
 
 // checksFull returns the refusal for a bearer that got no turn.
 func checksFull(cause error) error {
-	return problem.Unavailable("Too many keys from this address were not accepted, so its keys that are new here are checked one at a time. "+
-		"Yours was neither accepted nor refused; send the request again.", time.Second).With(cause)
+	return problem.Unavailable("Many wrong keys came from this address or its IPv6 /48, so keys that are new to this node are checked one at a time. "+
+		"Yours was neither accepted nor refused. Send the same request again.", time.Second).With(cause)
 }

@@ -113,8 +113,8 @@ func TestMadeUpKeysTakeTurns(t *testing.T) {
 // empty checks that no check is left.
 func (k *checks) empty(t *testing.T) {
 	t.Helper()
-	if len(k.turns)+len(k.queue)+k.places.taken+len(k.places.held) != 0 {
-		t.Errorf("%d turns are taken, and %v and %v are left", len(k.turns), k.queue, k.places.held)
+	if len(k.commonTurns)+len(k.ownTurns)+k.places.taken+len(k.places.held) != 0 {
+		t.Errorf("%d turns are taken, and %v and %v are left", len(k.commonTurns), k.ownTurns, k.places.held)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestRefusedChecksAreShed(t *testing.T) {
 	}, limitRoutes)
 	n.checks.count(netip.MustParseAddr("127.0.0.1"), 1)
 	for range checkTurns {
-		n.checks.turns <- struct{}{}
+		n.checks.commonTurns <- struct{}{}
 	}
 	r := n.do(t, http.MethodGet, "/api/list", "Authorization: Bearer guess")
 	if o := <-seen; r.StatusCode != http.StatusServiceUnavailable || !o.Shed {

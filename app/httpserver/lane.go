@@ -50,7 +50,7 @@ const (
 // ticket is a request for a place in a lane.
 type ticket struct {
 	by      bucketKey
-	sharers []bucketKey // of placeSharers
+	sharers []bucketKey // from placeSharers
 	class   queueClass
 	part    bool // a part of an answer that has begun, so it is never refused
 }

@@ -195,7 +195,7 @@ func TestKeysShareTheLane(t *testing.T) {
 		"/48": {
 			BlockShare * expensiveShare,
 			func(i int) (string, string) {
-				return key(fmt.Sprint("owner", i), i), "X-Forwarded-For: " + ofBlockOne(i)
+				return key(fmt.Sprint("owner", i), i), "X-Forwarded-For: " + addressInBlock(i)
 			},
 			[2]string{key("other", 0), address(2)},
 		},

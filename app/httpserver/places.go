@@ -30,9 +30,9 @@ func NewPlaces(most, share int) *Places {
 	return &Places{most: most, share: share, held: map[bucketKey]int{}, shared: map[bucketKey]int{}}
 }
 
-// Enter takes a place for a request. It counts the place against the agent of the request, else against its address,
-// and against everyone that the caller shares places with.
-// err is ErrShare or ErrFull. If it is nil, the caller must call leave once the answer is sent.
+// Enter takes a place for a request. The place counts against the agent of the request, else against its address. It
+// also counts against the address, owner and /48 that the caller shares places with. err is ErrShare or ErrFull. If it
+// is nil, the caller must call leave once the answer is sent.
 func (p *Places) Enter(c *fiber.Ctx) (leave func(), err error) {
 	return p.enter(counted(c), placeSharers(c)...)
 }

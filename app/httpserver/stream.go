@@ -173,7 +173,7 @@ func (s *Stream) wait() {
 }
 
 // Stream answers a request with its status and headers, and then passes the connection to begin, which runs
-// on a separate goroutine. HEAD gets only the headers. Refusals: 429 rate_limited if the address has too
+// on a separate goroutine. HEAD gets only the headers. Refusals: 429 rate_limited if the address or its /48 has too
 // many streams, 503 unavailable if the node has too many or stops.
 func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) error {
 	h := &c.Response().Header

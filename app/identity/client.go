@@ -49,13 +49,14 @@ func isMissing(err error) bool {
 	return ok && f.word == missing
 }
 
-// client sends every request to the provider through one of two circuit breakers. Requests about keys that no check
-// has accepted yet have their own one, because made-up keys can make the provider fail: it may refuse too many
-// requests, or answer a strange key with an error. So a flood of them can't cut off the agents whose keys are known.
+// client sends every request to the provider through one of two circuit breakers. A key is known if its last check
+// accepted it. Requests about all other keys have a separate breaker, because made-up keys can make the provider fail:
+// it may refuse too many requests, or answer a strange key with an error. So a flood of them can't cut off the agents
+// whose keys are known.
 type client struct {
-	http            *http.Client
-	breaker, others *breaker               // others: for keys that aren't known
-	word            atomic.Pointer[string] // of the last fault; nil after a success
+	http           *http.Client
+	known, unknown *breaker               // for known keys, and for all others
+	word           atomic.Pointer[string] // of the last fault; nil after a success
 
 	ctx    context.Context // of the background work
 	cancel context.CancelFunc
@@ -99,7 +100,7 @@ func (b *breaker) note(err error) {
 
 type unknownKey struct{}
 
-// aboutUnknownKey marks the requests of a check of a key that no earlier check has accepted.
+// aboutUnknownKey marks the requests of a check of a key that isn't known.
 func aboutUnknownKey(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unknownKey{}, true)
 }
@@ -109,9 +110,9 @@ func isAboutUnknownKey(ctx context.Context) bool { return ctx.Value(unknownKey{}
 // breakerOf returns the breaker for the requests of ctx.
 func (c *client) breakerOf(ctx context.Context) *breaker {
 	if isAboutUnknownKey(ctx) {
-		return c.others
+		return c.unknown
 	}
-	return c.breaker
+	return c.known
 }
 
 func newClient(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper) *client {
@@ -126,7 +127,7 @@ func newClient(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper)
 		c.http.Transport = wrap(transport)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.breaker, c.others = newBreaker(log, "known"), newBreaker(log, "unknown")
+	c.known, c.unknown = newBreaker(log, "known"), newBreaker(log, "unknown")
 	return c
 }
 

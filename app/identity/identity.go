@@ -155,10 +155,11 @@ func (s *Service) Status() Status { return s.verifier.Status() }
 // refusal, or nil if the bearer was accepted.
 type Admit = func() (done func(refusal error), err error)
 
-// Authenticate returns the owner of a bearer. Requests pass an admit, so that a flood of made-up bearers can't keep
-// the database or the provider busy. A nil admit lets every check begin. Refusals: 401 invalid_credentials, 403 agent_disabled, 403
-// account_closed, 403 not_enabled. It returns 503 unavailable if the bearer can't be checked. Authenticate
-// doesn't keep the bearer, which may be a view into a request's buffer.
+// Authenticate returns the owner of a bearer. It calls admit before it checks a bearer that isn't known here, so that
+// made-up bearers can't keep the database or the provider busy. If admit is nil, every check begins. Refusals: 401
+// invalid_credentials, 403 agent_disabled, 403 account_closed, 403 not_enabled. It returns 503 unavailable if the
+// bearer can't be checked, and the error of admit if that refuses. Authenticate doesn't keep the bearer, which may be a
+// view into a request's buffer.
 func (s *Service) Authenticate(ctx context.Context, bearer string, admit Admit) (*Principal, error) {
 	if !wellFormed(bearer) {
 		return nil, s.invalid()
@@ -284,7 +285,8 @@ func (s *Service) StartSession(ctx context.Context, apiKey string, admit Admit) 
 }
 
 // EndSession ends the session of a token. It returns 401 if the session has already ended, and 422 if the
-// bearer is an API key. The request has been authenticated with the same bearer.
+// bearer is an API key. The request was authenticated with the same bearer, so EndSession
+// needs no admit.
 func (s *Service) EndSession(ctx context.Context, bearer string) error {
 	p, err := s.Authenticate(ctx, bearer, nil)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	forgottenPerTick = 100
 	// watchedPerTick is how many markets a tick reads for a late change.
 	watchedPerTick = 200
-	// marketsPerBatch is how many markets one transaction stores. One takes about 0.15 ms on SQLite.
+	// marketsPerBatch is how many markets one transaction stores. A market takes about 0.15 ms on SQLite.
 	marketsPerBatch = 40
 )
 
@@ -215,7 +215,7 @@ func (m *Markets) keep(ctx context.Context, observed []market.Market, events []m
 }
 
 // keepBatch stores a batch and appends it to the archive, in one transaction. So each price is in both or in
-// neither, and baselines computed from the archive are the same.
+// neither, and baselines computed from the archive equal those of the service.
 func (m *Markets) keepBatch(ctx context.Context, b market.Batch) error {
 	archived := func() {}
 	err := m.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {

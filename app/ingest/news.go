@@ -72,19 +72,18 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 
 // keep stores the items and records their reading in the archive.
 func (n *News) keep(ctx context.Context, items []news.Item) error {
-	return archiveNews(ctx, n.DB, n.Archive, items, n.store.Observe)
+	return storeNews(ctx, n.DB, n.Archive, items, n.store.Observe)
 }
 
-// archiveNews records a reading in the archive, if there is one. It calls each function in more with the same items in
-// the same transaction. Transactions are short, because other writers wait for each of them on SQLite. If one fails,
-// the items before it stay.
-func archiveNews(
-	ctx context.Context, db *database.DB, to *archive.Recorder, items []news.Item, more ...func(context.Context, bun.IDB, []news.Item) error,
+// storeNews passes the items in batches to each of writes, and appends each batch to the archive if there is one. One
+// transaction stores one batch, because other writers wait for it on SQLite. If one fails, the batches before it stay.
+func storeNews(
+	ctx context.Context, db *database.DB, to *archive.Recorder, items []news.Item, writes ...func(context.Context, bun.IDB, []news.Item) error,
 ) error {
 	for batch := range slices.Chunk(items, itemsPerBatch) {
 		archived := func() {}
 		err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-			for _, store := range more {
+			for _, store := range writes {
 				if err := store(ctx, tx, batch); err != nil {
 					return err
 				}

@@ -55,5 +55,5 @@ func (r *Recording) record(ctx context.Context, m source.Member) error {
 		return err
 	}
 	items, _ := soundNews(got, dated(got.ObservedAt, r.Now()))
-	return archiveNews(ctx, r.DB, r.Archive, slices.Clip(capped(items)))
+	return storeNews(ctx, r.DB, r.Archive, slices.Clip(capped(items)))
 }

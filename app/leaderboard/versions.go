@@ -11,19 +11,19 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// A board can have 10,000 rows, and one settlement can move the ranks of all. Written in one transaction, they would
-// hold SQLite's one writer for half a second. So on SQLite, a build that changes many rows writes all
-// rows of the board under a new random version, in short transactions. Readers don't see them, because they read only
-// the version in boards. The last transaction changes that version, and then the rows of the old one are deleted. On
-// Postgres, publishing doesn't wait for the rows of a board, and a build changes all of them in one transaction.
+// A board can have 10,000 rows, and one settlement can move the ranks of all of them. One transaction with all these
+// rows would hold SQLite's one writer for half a second. So on SQLite, a build that changes many rows writes the whole
+// board under a new random version, in short transactions. Readers read only the version in boards, so they don't see
+// the new rows yet. The last transaction changes that version, and then the old rows are deleted. On Postgres,
+// publishing doesn't wait for the rows of a board, and a build changes all of them in one transaction.
 //
-// Rows of another version than the board's are those of an interrupted build, or of another node's build. Both are
-// deleted. Therefore a build counts its rows before it shows them.
+// Rows of any other version belong to an interrupted build or to a build on another node. Each build deletes them, so
+// two builds can delete each other's rows. Therefore a build counts its rows before it shows them.
 
 const (
-	// rowsInPlace is how many rows a build on SQLite changes in the version that readers see, in one transaction. On a
-	// large board it changes up to a twentieth of the rows there, because a new version would write twenty times as
-	// many. 500 of 10,000 rows take about 30 ms.
+	// rowsInPlace is the most rows that a build on SQLite changes in place: in the version that readers see, in one
+	// transaction. On a board of more than 2,000 rows, the limit is a twentieth of them, because a new version would
+	// write twenty times as many. Changing 500 of 10,000 rows takes about 30 ms.
 	rowsInPlace = 100
 	// versionRows is how many rows one transaction writes or deletes in a version that readers don't see.
 	versionRows = 100
@@ -33,14 +33,14 @@ const (
 	// versionShown selects the version of a board's rows that readers see. Its arguments are the window and the
 	// category.
 	versionShown = "COALESCE((SELECT b.version FROM boards AS b WHERE b.span = ?0 AND b.category = ?1), 0)"
-	// mainVersion selects that of the main board.
+	// mainVersion selects the version of the main board's rows that readers see.
 	mainVersion = "COALESCE((SELECT b.version FROM boards AS b WHERE b.span = 'all' AND b.category = ''), 0)"
 	// shownOf is true for the rows of all boards of a window that readers see.
 	shownOf = "(category, version) IN (SELECT b.category, b.version FROM boards AS b WHERE b.span = ?)"
 )
 
-// inPlace returns how many rows of a board of this size a build changes in the version that readers see.
-func inPlace(size int) int { return max(rowsInPlace, size/20) }
+// mostInPlace returns the most rows that a build changes in place on a board of this size.
+func mostInPlace(size int) int { return max(rowsInPlace, size/20) }
 
 // writeVersion writes a new version of a board and shows it. rows are the rows that the build knows. A partial build
 // doesn't know the untouched provisional rows; they are copied.

@@ -77,7 +77,7 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	if old != nil {
 		next.Version = old.Version
 	}
-	if b.db.Kind == database.SQLite && len(d.changed)+len(d.gone) > inPlace(len(rows)) {
+	if b.db.Kind == database.SQLite && len(d.changed)+len(d.gone) > mostInPlace(len(rows)) {
 		return b.writeVersion(ctx, p, old, next, d, rows)
 	}
 	return b.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
@@ -96,7 +96,7 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	})
 }
 
-// show makes next the board that readers see, and tells everyone.
+// show makes next the board that readers see, and announces its changes.
 func (b *Builder) show(ctx context.Context, tx bun.Tx, p job, old, next *Board, d delta) error {
 	if err := publish(ctx, tx, old, next); err != nil {
 		return err

@@ -10,14 +10,14 @@ type Batch struct {
 	events []Event // given or derived
 }
 
-// Events returns the events of the batch that the source sent.
+// Events returns the events of the batch without those that were derived from markets.
 func (b *Batch) Events() []Event {
 	return slices.DeleteFunc(slices.Clone(b.events), func(e Event) bool { return e.derived })
 }
 
 // Batches divides a reading into batches of at most size markets. It derives missing events from all markets of the
 // reading, so the size doesn't change what is stored. An event is in the first batch that has one of its markets.
-// Events without a market in the reading are spread over the batches.
+// Events without a market in the reading are spread over the batches. Batches panics if size is below 1.
 func Batches(markets []Market, events []Event, size int) []Batch {
 	list := prepared(markets)
 	events = eventsOf(list, events)

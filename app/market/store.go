@@ -41,7 +41,7 @@ func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events
 	return nil
 }
 
-// ObserveBatch stores a batch of a reading, as Observe stores a whole one. Run it in a transaction.
+// ObserveBatch stores one batch of a reading, by the rules of Observe. Run it in a transaction.
 func (s Store) ObserveBatch(ctx context.Context, db bun.IDB, b Batch) error {
 	if err := storeEvents(ctx, db, b.events); err != nil {
 		return err

@@ -124,7 +124,7 @@ func (c *Cache[K, V]) Last(key K) (V, bool) {
 	return kept.value, ok
 }
 
-// Kept is Last for a value of any epoch. It returns false after Forget.
+// Kept is like Last, but also returns values of earlier epochs. After Forget it returns false.
 func (c *Cache[K, V]) Kept(key K) (V, bool) {
 	for _, kept := range c.kept {
 		if e, ok := kept.Get(key); ok {

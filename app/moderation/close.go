@@ -19,7 +19,7 @@ type Closed struct {
 	Agent *agent.Agent // with its neutral handle
 	agent.ClosedCount
 	Erased
-	// Complete is false if some texts are not erased yet. They are withheld until then.
+	// Complete is false if something is not erased yet. The texts are withheld until EraseClosed has erased it.
 	Complete bool
 }
 
@@ -55,8 +55,8 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 		if found.Kind != agent.Ordinary {
 			return nil, problem.NotFound("This is a reference agent: it is computed and has no account.")
 		}
-		// Publishing locks the tally too. So each prediction and its answer are either stored by now, or the request
-		// will be refused.
+		// Publishing locks the tally too. So a prediction and its answer are stored by now, or its request will be
+		// refused.
 		if err := prediction.LockTallies(ctx, tx, []uuid.UUID{found.ID}); err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 		return nil, err
 	}
 	c.Erased, c.Complete, err = erase(ctx, s.DB, c.Agent.ID, eraseAtOnce, s.Now())
-	if err != nil { // the account is closed; maintenance erases the rest
+	if err != nil { // the account is closed; upkeep erases the rest
 		s.Log.Warn("texts of a closed account are erased later", "agent_id", c.Agent.ID, "error", err)
 	}
 	s.recheck(ctx)

@@ -159,7 +159,7 @@ func TestCloseInShortTransactions(t *testing.T) {
 	})
 }
 
-// TestClosingIsContinued checks that maintenance erases what an interrupted closing has left.
+// TestClosingIsContinued checks that upkeep erases what an interrupted closing has left.
 func TestClosingIsContinued(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -196,9 +196,9 @@ func TestClosingIsContinued(t *testing.T) {
 	})
 }
 
-// TestMaintenanceLeavesAClosingAlone checks that maintenance doesn't erase the texts of an account while it is being
+// TestUpkeepLeavesAClosingAlone checks that upkeep doesn't erase the texts of an account while it is being
 // closed, because the closing counts them.
-func TestMaintenanceLeavesAClosingAlone(t *testing.T) {
+func TestUpkeepLeavesAClosingAlone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		ada, _ := predict(t, db, prediction.Prediction{Title: "One"}, prediction.Prediction{Title: "Two"})

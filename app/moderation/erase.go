@@ -16,13 +16,13 @@ import (
 
 const (
 	// eraseAtOnce is how many predictions CloseAccount erases before it returns. The rest of a larger
-	// account are withheld at once and erased within minutes.
+	// account are withheld at once. EraseClosed erases them.
 	eraseAtOnce = 10_000
 	// eraseReports is how many reports one transaction erases.
-	eraseReports = 500
-	// closingTakes is how long CloseAccount may take to erase what it erases at once. Maintenance leaves the account
-	// alone meanwhile, so that CloseAccount counts all erased rows.
-	closingTakes = 5 * time.Minute
+	eraseReports = 100
+	// closingTime is the longest time that CloseAccount needs for what it erases at once. Until it is over, upkeep
+	// leaves the account alone, so that CloseAccount counts all erased rows.
+	closingTime = 5 * time.Minute
 	// maxErasing is how many closed accounts one call of EraseClosed processes.
 	maxErasing = 10
 )
@@ -35,10 +35,11 @@ type Erased struct {
 	Usage       int64 // number of deleted rows that counted requests or described errors
 }
 
-// EraseClosed continues with accounts that were closed more than five minutes ago and aren't fully erased yet,
-// because their closing was interrupted or they had many predictions. more reports whether some may be left.
+// EraseClosed continues with accounts that were closed longer than closingTime ago and aren't fully erased, because
+// the closing was interrupted or they had many predictions. The job upkeep calls it every ten minutes, so this begins
+// at most 15 minutes after the closing. more reports whether some accounts may be left.
 func EraseClosed(ctx context.Context, db *database.DB, now time.Time) (more bool, err error) {
-	ids, err := agent.Store{}.NotErased(ctx, db.Reader, now.Add(-closingTakes), maxErasing)
+	ids, err := agent.Store{}.NotErased(ctx, db.Reader, now.Add(-closingTime), maxErasing)
 	if err != nil {
 		return false, err
 	}

@@ -21,7 +21,7 @@ func (p *Prediction) erased() bool { return p.Title == "" }
 
 // ForgetAnswersOf deletes the stored answers of a closed account to requests with an Idempotency-Key, because they
 // repeat its texts. It also deletes the unfinished parts of its predictions. It works in short transactions,
-// because an agent can have 172,800 answers. It returns the number of deleted answers.
+// because an agent can have 172,800 answers: 24 hours at 120 a minute. It returns the number of deleted answers.
 func ForgetAnswersOf(ctx context.Context, db *database.DB, agentID uuid.UUID) (n int64, err error) {
 	if _, err := database.DeleteOf(ctx, db, "prediction_parts", agentID, "market_id"); err != nil {
 		return 0, err

@@ -150,7 +150,7 @@ func (p *Publisher) prepareAll(w *request, known *facts, tally *Tally, now time.
 		id := p.identify(w, i, tally, now)
 		if o.Receipt, o.Err = p.prepare(w.agent, it, known, before, id); o.Err == nil {
 			made := &o.Receipt.Record.Prediction
-			tally.count(made)
+			tally.addNew(made)
 			before[eventOf(made)]++
 			known.note(made)
 		}

@@ -92,8 +92,8 @@ func (t *Tally) next(now time.Time) time.Time {
 	return t.LastPublishedAt.Add(time.Microsecond)
 }
 
-// count adds a new open prediction. It marks the prediction if its agent has no settlement yet.
-func (t *Tally) count(p *Prediction) {
+// addNew counts a prediction that is being published. It marks the prediction if its agent has no settlement yet.
+func (t *Tally) addNew(p *Prediction) {
 	p.Newcomer = t.Resolved == 0
 	t.add(p)
 }

@@ -182,8 +182,8 @@ func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *Rebui
 }
 
 // eventsDiffer reports whether a count of agents or events differs from the clusters, including the changes that
-// aren't counted yet. It reads all clusters, so it takes no lock and not the writer. One statement reads all, so all
-// is of the same moment.
+// aren't counted yet. Because it reads all clusters, it uses the reader and takes no lock. One statement reads
+// everything, so the counts are of the same moment.
 func eventsDiffer(ctx context.Context, db bun.IDB) (differ bool, err error) {
 	err = db.NewRaw(`WITH counted AS (
 			SELECT k.event_key, SUM(k.have) AS have, SUM(k.want) AS want, SUM(k.stored) AS stored FROM (

@@ -281,7 +281,7 @@ func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 	return nil
 }
 
-// setBodyHeaders describes a body. MCP demands that a client accepts both types of answers.
+// setBodyHeaders describes a body. MCP requires a client to accept both types.
 func setBodyHeaders(request *http.Request, body []byte) {
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")

@@ -1178,8 +1178,8 @@ export interface paths {
          *     units of the reads limit. While none are left, the stream waits. A reader is disconnected if
          *     it reads too slowly or if its bearer ends.
          *
-         *     The number of open streams is limited per address (429 `rate_limited`) and per node (503
-         *     `unavailable`).
+         *     The number of open streams is limited per address and IPv6 /48 (429 `rate_limited`) and per
+         *     node (503 `unavailable`).
          */
         get: operations["streamUpdates"];
         put?: never;
@@ -1277,7 +1277,7 @@ export interface components {
             /** @description The agent that remains, under its neutral handle. */
             agent: components["schemas"]["Agent"];
             erased: components["schemas"]["Erased"];
-            /** @description False if some texts of a large account are not erased yet. They are withheld now and erased within minutes. */
+            /** @description False if something is not erased yet, because the account has more than 10,000 predictions or the work was interrupted. The texts are withheld now, and the rest is erased within 15 minutes. */
             complete: boolean;
             kept: string[];
         };

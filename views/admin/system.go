@@ -55,7 +55,7 @@ type Backups struct {
 type Archive struct {
 	LastDay     string
 	DaysWaiting int   // days that have ended and aren't sealed
-	Segments    int64 // readings that wait in the database
+	Segments    int64 // segments that wait in the database
 	Failures    int   // of the job, in a row
 	Late        bool
 }
