@@ -31,7 +31,7 @@ type Recorder struct {
 }
 
 // fact identifies a fact whose hash is remembered.
-type fact struct{ day, table, record string }
+type fact struct{ feed, day, table, record string }
 
 // NewRecorder returns a Recorder that remembers no facts.
 func NewRecorder(now func() time.Time) *Recorder {
@@ -41,6 +41,7 @@ func NewRecorder(now func() time.Time) *Recorder {
 // change holds the facts that a transaction appends.
 type change struct {
 	r        *Recorder
+	feed     string
 	outdated bool // another node appended last, so the archive may have newer facts than r
 	facts    map[fact][sha256.Size]byte
 }
@@ -53,7 +54,7 @@ func (r *Recorder) begin(ctx context.Context, tx bun.Tx, feed string) (*change, 
 	if err != nil {
 		return nil, err
 	}
-	c := &change{r: r, facts: map[fact][sha256.Size]byte{}}
+	c := &change{r: r, feed: feed, facts: map[fact][sha256.Size]byte{}}
 	if last != r.name {
 		c.outdated = true
 		return c, database.SetSetting(ctx, tx, setting, r.name)
@@ -61,10 +62,14 @@ func (r *Recorder) begin(ctx context.Context, tx bun.Tx, feed string) (*change, 
 	return c, nil
 }
 
-// kept remembers the facts of a committed transaction and forgets those of earlier days.
+// kept remembers the facts of a committed transaction. It forgets those of earlier days, and all others of the feed if
+// they may be outdated.
 func (c *change) kept() {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
+	if c.outdated {
+		maps.DeleteFunc(c.r.facts, func(f fact, _ [sha256.Size]byte) bool { return f.feed == c.feed })
+	}
 	newest := map[string]string{}
 	for f, hash := range c.facts {
 		newest[f.table] = max(newest[f.table], f.day)
@@ -87,7 +92,7 @@ func (c *change) isNew(table, record string, at time.Time, value any) (bool, err
 	if err != nil {
 		return false, fmt.Errorf("archive %s %s: %w", table, record, err)
 	}
-	f, hash := fact{DayOf(at), table, record}, sha256.Sum256(text)
+	f, hash := fact{c.feed, DayOf(at), table, record}, sha256.Sum256(text)
 	before, found := c.facts[f]
 	if !found && !c.outdated {
 		before, found = c.r.known(f)

@@ -23,7 +23,9 @@ func TestReadingsAreArchived(t *testing.T) {
 		n := newNode(db, cachetest.Open(t, cache.Memory))
 		recorder := archive.NewRecorder(func() time.Time { return n.at })
 		n.markets.Archive, n.news.Archive = recorder, recorder
-		n.up.top, n.up.items = []market.Market{yesNo("a", 5), yesNo("b", 3)}, []news.Item{post("n1", "science", 0)}
+		n.up.top, n.up.items = []market.Market{grouped("a", "e1"), yesNo("b", 3)}, []news.Item{post("n1", "science", 0)}
+		n.up.topEvents = []market.Event{{ID: "e1", Title: "One", URL: "https://example.org/one"}}
+		n.up.knownEvents = []market.Event{{ID: "e1", Tags: []string{"nba"}}}
 		segments := func() (kinds []string) {
 			t.Helper()
 			if err := db.NewRaw("SELECT kind FROM archive_segments ORDER BY id").Scan(t.Context(), &kinds); err != nil {
@@ -42,13 +44,13 @@ func TestReadingsAreArchived(t *testing.T) {
 			}
 		}
 		tick()
-		if got := segments(); !slices.Equal(got, []string{"markets", "news", "prices"}) {
+		if got := segments(); !slices.Equal(got, []string{"events", "markets", "news", "prices"}) {
 			t.Errorf("the first tick appended %v", got)
 		}
 		n.later(time.Minute)
 		tick()
-		if got := segments(); !slices.Equal(got, []string{"markets", "news", "prices", "prices"}) {
-			t.Errorf("a tick that changes no fact appended %v", got)
+		if got := segments(); !slices.Equal(got, []string{"events", "events", "markets", "news", "prices", "prices"}) {
+			t.Errorf("a tick that changes only the event, whose tags are asked for once, appended %v", got)
 		}
 		// If the archive refuses a reading, the tick stores nothing and returns an error.
 		if _, err := db.ExecContext(t.Context(), "ALTER TABLE archive_segments RENAME TO elsewhere"); err != nil {

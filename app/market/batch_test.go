@@ -2,8 +2,11 @@ package market_test
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -55,6 +58,32 @@ func TestBatches(t *testing.T) {
 		atOnce, inBatches := stored("x-"), stored("y-")
 		if want := strings.NewReplacer("Event x-", "Event y-", "event x ", "event y ").Replace(atOnce); inBatches != want {
 			t.Errorf("in batches\n%s\nat once\n%s", inBatches, atOnce)
+		}
+	})
+}
+
+// TestObserveBatchKeepsTheReading checks that storing a batch doesn't change it, because the archive records the batch
+// too: what the source left out isn't filled in, and no market or event is dropped.
+func TestObserveBatchKeepsTheReading(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		live, sample := yesNo("live", 1, noon), yesNo("sample", 1, noon)
+		live.Description, live.Tags, sample.Sample = "as stored", []string{"stored"}, true
+		observeEvents(t, db, []market.Market{live, sample})
+		ignored, again, other := live, live, yesNo("other", 1, noon.Add(time.Minute))
+		again.Description, again.Tags, again.ObservedAt = "", nil, noon.Add(time.Minute)
+		ignored.ID, ignored.Sample, other.EventID = "live", true, "event"
+		events := []market.Event{{ID: "event", Title: "Event", UpdatedAt: noon}}
+		for _, reading := range [][]market.Market{{again, other}, {ignored, other}} {
+			for _, b := range market.Batches(reading, events, 10) {
+				markets, given := slices.Clone(b.Markets), b.Events()
+				if err := store.ObserveBatch(t.Context(), db, b); err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(b.Markets, markets) || !reflect.DeepEqual(b.Events(), given) || len(given) != 1 {
+					t.Errorf("storing the batch changed it to\n%+v\n%+v\nfrom\n%+v\n%+v", b.Markets, b.Events(), markets, given)
+				}
+			}
 		}
 	})
 }

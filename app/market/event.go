@@ -110,7 +110,7 @@ func (e *Event) take(m *Market) {
 func storeEvents(ctx context.Context, db bun.IDB, events []Event) error {
 	for part := range slices.Chunk(events, chunk) {
 		given := slices.DeleteFunc(slices.Clone(part), func(e Event) bool { return e.derived })
-		derived := slices.DeleteFunc(part, func(e Event) bool { return !e.derived })
+		derived := slices.DeleteFunc(slices.Clone(part), func(e Event) bool { return !e.derived })
 		if err := upsertEvents(ctx, db, given, "COALESCE(EXCLUDED.?, e.?)"); err != nil {
 			return err
 		}

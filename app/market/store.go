@@ -41,7 +41,7 @@ func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events
 	return nil
 }
 
-// ObserveBatch stores one batch of a reading, by the rules of Observe. Run it in a transaction.
+// ObserveBatch stores one batch of a reading, by the rules of Observe, and doesn't change it. Run it in a transaction.
 func (s Store) ObserveBatch(ctx context.Context, db bun.IDB, b Batch) error {
 	if err := storeEvents(ctx, db, b.events); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (Store) settleSamples(ctx context.Context, db bun.IDB, part []Market) ([]Ma
 		sample[m.ID] = m.Sample
 	}
 	var replaced []string
-	part = slices.DeleteFunc(part, func(m Market) bool {
+	part = slices.DeleteFunc(slices.Clone(part), func(m Market) bool {
 		was, exists := sample[m.ID]
 		if exists && was && !m.Sample {
 			replaced = append(replaced, m.ID)
@@ -141,7 +141,8 @@ func upsert(ctx context.Context, db bun.IDB, part []Market) error {
 	q = q.Set("closed_at = CASE WHEN m.sample OR NOT EXCLUDED.closed THEN EXCLUDED.closed_at ELSE COALESCE(EXCLUDED.closed_at, m.closed_at) END").
 		Set("first_seen_at = CASE WHEN m.sample AND NOT EXCLUDED.sample THEN EXCLUDED.first_seen_at ELSE m.first_seen_at END").
 		Set("told_price = CASE WHEN m.sample AND NOT EXCLUDED.sample THEN NULL ELSE m.told_price END").
-		Where("m.sample OR EXCLUDED.observed_at >= m.observed_at")
+		Where("m.sample OR EXCLUDED.observed_at >= m.observed_at").
+		Returning("NULL") // otherwise Bun overwrites the reading with the stored values
 	if _, err := q.Exec(ctx); err != nil {
 		return fmt.Errorf("store markets: %w", err)
 	}

@@ -73,6 +73,7 @@ func (s *Service) addFifty(ctx context.Context, observed []market.Market) error 
 			ids = append(ids, m.ID)
 		}
 	}
+	slices.SortFunc(ids, compareIDs) // siblings get their weights in this order
 	for chunk := range slices.Chunk(ids, s.chunk) {
 		missing, err := s.withoutReference(ctx, FiftyAgent, chunk)
 		if err != nil {
