@@ -116,19 +116,21 @@ func TestChain(t *testing.T) {
 }
 
 // TestAnotherNodeAppends checks that a node appends its facts again after another node has
-// appended, because the other node may have seen different facts.
+// appended, because the other node may have seen different facts. A reading is appended in two
+// transactions.
 func TestAnotherNodeAppends(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)
 	own, other := w.recorder, archive.NewRecorder(w.now)
 	for i, r := range []*archive.Recorder{own, own, other, own, own} {
 		w.set(day.Add(time.Duration(i) * time.Minute))
-		m := yesNo("a")
-		if r == other {
-			m.Question = "Reworded?"
-		}
 		w.recorder = r
-		w.read([]market.Market{m}, nil, nil)
+		for _, m := range []market.Market{yesNo("a"), yesNo("b")} {
+			if r == other {
+				m.Question += " Reworded?"
+			}
+			w.read([]market.Market{m}, nil, nil)
+		}
 	}
 	w.set(day.AddDate(0, 0, 1).Add(time.Hour))
 	w.mustTick()
@@ -136,7 +138,9 @@ func TestAnotherNodeAppends(t *testing.T) {
 	for _, r := range rowsOf[archive.MarketRow](w, "2026-11-21", archive.Markets) {
 		got = append(got, fmt.Sprint(r.ObservedAt.Minute(), r.Question))
 	}
-	if want := []string{"0Will a?", "2Reworded?", "3Will a?"}; !slices.Equal(got, want) {
+	slices.Sort(got)
+	want := []string{"0Will a?", "0Will b?", "2Will a? Reworded?", "2Will b? Reworded?", "3Will a?", "3Will b?"}
+	if !slices.Equal(got, want) {
 		t.Errorf("got facts %v, want %v", got, want)
 	}
 }
