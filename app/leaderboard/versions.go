@@ -23,7 +23,7 @@ import (
 const (
 	// rowsInPlace is the most rows that a build on SQLite changes in place: in the version that readers see, in one
 	// transaction. On a board of more than 2,000 rows, the limit is a twentieth of them, because a new version would
-	// write twenty times as many. Changing 500 of 10,000 rows takes about 30 ms.
+	// write twenty times as many, but at most 500 rows, which take about 30 ms.
 	rowsInPlace = 100
 	// versionRows is how many rows one transaction writes or deletes in a version that readers don't see.
 	versionRows = 100
@@ -40,7 +40,7 @@ const (
 )
 
 // mostInPlace returns the most rows that a build changes in place on a board of this size.
-func mostInPlace(size int) int { return max(rowsInPlace, size/20) }
+func mostInPlace(size int) int { return min(max(rowsInPlace, size/20), 500) }
 
 // writeVersion writes a new version of a board and shows it. rows are the rows that the build knows. A partial build
 // doesn't know the untouched provisional rows; they are copied.
@@ -74,7 +74,7 @@ func (b *Builder) writeVersion(ctx context.Context, p job, old, next *Board, d d
 	if err != nil {
 		return err
 	}
-	if p.main() {
+	if p.main() { // so readers may see a new point of an agent's history a moment before the board
 		if err := inChunks(ctx, b, historyOf(d, day(p.at)), writeHistory); err != nil {
 			return err
 		}
@@ -135,13 +135,15 @@ func (b *Builder) copyProvisional(ctx context.Context, p job, from, to int64, wr
 	}
 }
 
-// deleteVersions deletes the rows of a board that have another version than the one to keep.
+// deleteVersions deletes the rows of a board that have neither the version to keep nor the one that readers see, which
+// another process may have changed meanwhile.
 func (b *Builder) deleteVersions(ctx context.Context, p job, keep int64) error {
 	for _, other := range []string{"version < ?", "version > ?"} {
 		for {
 			var some []uuid.UUID
 			err := b.db.Reader.NewSelect().Model((*Row)(nil)).Column("agent_id").Where("span = ?", p.window).
-				Where("category = ?", p.category).Where(other, keep).Limit(versionRows).Scan(ctx, &some)
+				Where("category = ?", p.category).Where(other, keep).
+				Where("version <> ("+versionShown+")", p.window, p.category).Limit(versionRows).Scan(ctx, &some)
 			if err != nil {
 				return fmt.Errorf("look for old rows: %w", err)
 			}
@@ -150,7 +152,8 @@ func (b *Builder) deleteVersions(ctx context.Context, p job, keep int64) error {
 			}
 			err = b.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 				_, err := tx.NewDelete().Model((*Row)(nil)).Where("span = ?", p.window).Where("category = ?", p.category).
-					Where(other, keep).Where("agent_id IN (?)", bun.List(some)).Exec(ctx)
+					Where(other, keep).Where("version <> ("+versionShown+")", p.window, p.category).
+					Where("agent_id IN (?)", bun.List(some)).Exec(ctx)
 				return err
 			})
 			if err != nil {

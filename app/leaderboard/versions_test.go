@@ -2,7 +2,9 @@ package leaderboard_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,28 +125,34 @@ func (w *world) alike() {
 	}
 }
 
-// TestInterruptedBuild checks that readers see the old board when a build of a large board is interrupted, and that the
-// next build completes it.
-func TestInterruptedBuild(t *testing.T) {
-	t.Parallel()
-	db := dbtest.Open(t, database.SQLite)
-	w := newWorld(t, db)
-	ids := w.crowd(240)
+// interrupt builds the boards, moves the last agent to the top and interrupts the next build. It returns the main board
+// of the first build.
+func (w *world) interrupt(ids []uuid.UUID) (before string) {
+	w.t.Helper()
 	w.tick()
-	before := w.shown()
+	before = w.shown()
 	w.days(ids[239], "sport", "2026-11-02", 20, 100)
 	w.settle(ids[239], "sport")
 	w.clock.move(time.Minute)
-	ctx, crash := context.WithCancel(t.Context())
+	ctx, crash := context.WithCancel(w.t.Context())
 	commits := 0
-	db.Watch(dbtest.OnCommit(func() {
+	w.db.Watch(dbtest.OnCommit(func() {
 		if commits++; commits == 2 {
 			crash()
 		}
 	}))
 	if _, err := w.builder.Tick(ctx); err == nil {
-		t.Error("the build was not interrupted")
+		w.t.Error("the build was not interrupted")
 	}
+	return before
+}
+
+// TestInterruptedBuild checks that readers see the old board when a build of a large board is interrupted, and that the
+// next build completes it.
+func TestInterruptedBuild(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.SQLite))
+	before := w.interrupt(w.crowd(240))
 	if order := w.shown(); order != before {
 		t.Error("readers see another board")
 	}
@@ -154,4 +162,51 @@ func TestInterruptedBuild(t *testing.T) {
 		t.Error("readers see the old board after the next build")
 	}
 	w.alike()
+}
+
+// TestBuildersBesideEachOther checks that a build doesn't delete the rows of a board that another process shows meanwhile. It is
+// refused instead.
+func TestBuildersBesideEachOther(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t, database.SQLite)
+	w := newWorld(t, dbtest.OpenAt(t, address))
+	w.interrupt(w.crowd(240)) // its rows are what the next build deletes first
+	other := dbtest.OpenAt(t, address)
+	w.clock.move(time.Minute)
+	rows := w.rows()
+	var once sync.Once
+	w.db.Watch(dbtest.OnCommit(func() {
+		if w.rows() >= rows {
+			return
+		}
+		once.Do(func() {
+			if err := leaderboard.NewBuilder(other, thresholds, w.clock.now).Rebuild(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}))
+	err := leaderboard.NewBuilder(w.db, thresholds, w.clock.now).Rebuild(t.Context())
+	if !errors.Is(err, leaderboard.ErrRaced) {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	seen := w.shownRows()
+	w.clock.move(time.Minute)
+	if err := leaderboard.NewBuilder(w.db, thresholds, w.clock.now).Rebuild(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.alike()
+	if all := w.shownRows(); seen != all {
+		t.Errorf("readers saw %d rows of all boards, want %d", seen, all)
+	}
+}
+
+// shownRows returns how many rows of all boards readers see.
+func (w *world) shownRows() (n int) {
+	w.t.Helper()
+	err := w.db.Reader.NewRaw(`SELECT COUNT(*) FROM board_rows AS r JOIN boards AS b ON b.span = r.span AND b.category = r.category
+		WHERE b.version = r.version`).Scan(w.t.Context(), &n)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
 }

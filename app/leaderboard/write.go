@@ -80,7 +80,7 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	if b.db.Kind == database.SQLite && len(d.changed)+len(d.gone) > mostInPlace(len(rows)) {
 		return b.writeVersion(ctx, p, old, next, d, rows)
 	}
-	return b.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err = b.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := b.show(ctx, tx, p, old, next, d); err != nil {
 			return err
 		}
@@ -94,6 +94,10 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return b.deleteVersions(ctx, p, next.Version) // of an interrupted build
 }
 
 // show makes next the board that readers see, and announces its changes.
