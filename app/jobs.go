@@ -19,15 +19,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/worker"
 )
 
+// boardsTimeout bounds one build of all boards. With 10,000 agents on SQLite, it is well over a thousand transactions.
+const boardsTimeout = 5 * time.Minute
+
 // jobs returns what the worker runs. Each job runs on one node at a time.
 func (a *App) jobs() []worker.Job {
 	every := func(name string, interval time.Duration, run func(context.Context) error) worker.Job {
 		return worker.Job{Name: name, Interval: interval, Run: func(ctx context.Context) (time.Duration, error) { return 0, run(ctx) }}
 	}
+	boards := every("leaderboard", 2*time.Second, a.buildBoards)
+	boards.Timeout = boardsTimeout
 	jobs := []worker.Job{
 		{Name: "markets", Interval: a.cfg.MarketsInterval, Run: a.Markets.Tick, Planned: a.Markets.Planned},
 		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
-		every("leaderboard", 2*time.Second, a.buildBoards),
+		boards,
 		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},
 		every("reveal", 2*time.Second, a.reveal),
 		{Name: "updates", Interval: 2 * time.Second, Run: a.numberUpdates},

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -54,6 +56,8 @@ type Options struct {
 	// made; 0 means 100 ms.
 	Late   time.Duration
 	Bounds Bounds
+	// Log gets the panics of loads in the background. It may be nil if no query has Background.
+	Log *slog.Logger
 }
 
 // Bounds are the most bytes that copies of each kind take, with their compressed forms.
@@ -176,12 +180,16 @@ func (c *Cache) begin(q *Query, side *generation.Side, now time.Time) (kept *Ans
 	return kept, l, !under
 }
 
-// runInBackground runs a load whose caller already has the previous copy. It drops a panic, which would end the
-// process, and an error. Once the previous copy is too old, the next caller runs the load itself and gets the error.
+// runInBackground runs a load whose caller already has the previous copy. It logs a panic, which would end the
+// process, and drops an error: once the previous copy is too old, the next caller runs the load itself and gets it.
 func (c *Cache) runInBackground(
 	q Query, l *load, side generation.Side, now time.Time, produce func(context.Context) (*Answer, error),
 ) {
-	defer func() { _ = recover() }()
+	defer func() {
+		if cause := recover(); cause != nil {
+			c.options.Log.Error("making an answer in the background panicked", "panic", cause, "stack", string(debug.Stack()))
+		}
+	}()
 	_, _ = c.run(context.Background(), &q, l, side, now, produce)
 }
 

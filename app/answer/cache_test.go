@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
@@ -45,6 +46,7 @@ func newWorld(t *testing.T) *world {
 			return w.now
 		},
 		Bounds: bounds,
+		Log:    slog.New(slog.DiscardHandler),
 	})
 	return w
 }

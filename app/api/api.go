@@ -69,7 +69,7 @@ type API struct {
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
 	a.admit, a.Intelligence.Admit, a.admitParts = s.Admit, s.Admit, s.AdmitParts
-	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds})
+	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds, Log: a.Log})
 	a.exports = newExports()
 	a.downloads = httpserver.NewPlaces(downloadsAtOnce, downloadsOfCaller)
 	a.agents.Names = a.Names

@@ -78,6 +78,6 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 	if err != nil { // the account is closed; upkeep erases the rest
 		s.Log.Warn("texts of a closed account are erased later", "agent_id", c.Agent.ID, "error", err)
 	}
-	s.recheck(ctx)
+	s.recheck(context.WithoutCancel(ctx)) // erasing may have taken all of the request's time
 	return c, nil
 }
