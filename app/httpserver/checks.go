@@ -157,6 +157,6 @@ func (k *checks) leaveTurn(by bucketKey, turn *checkTurn) {
 
 // checksFull returns the refusal for a bearer that got no turn.
 func checksFull(cause error) error {
-	return problem.Unavailable("Many keys from this address or its IPv6 /48 are wrong or still being checked, so keys that are new to this node are checked one at a time. "+
-		"Yours was neither accepted nor refused. Send the same request again.", time.Second).With(cause)
+	return problem.Unavailable("Many keys from this address or its IPv6 /48 are wrong or still being checked, "+
+		"so keys that are new to this node are checked one at a time. Yours was neither accepted nor refused. Send the same request again.", time.Second).With(cause)
 }
