@@ -106,7 +106,7 @@ func (Store) ForgetUsage(ctx context.Context, db *database.DB, id uuid.UUID) (n 
 	return n, nil
 }
 
-// block stores the hashes that keep other agents from getting an agent's handle and subject.
+// reserveIdentity stores the hashes that keep other agents from getting an agent's handle and subject.
 func (Store) reserveIdentity(ctx context.Context, tx bun.Tx, a *Agent, now time.Time) error {
 	if _, err := database.AddSetting(ctx, tx, closedKey, rand.Text()); err != nil {
 		return err
