@@ -54,6 +54,9 @@ func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
 	if err := Probe(ctx, s.Storage); err != nil {
 		return false, err
 	}
+	if err := s.finishLast(ctx); err != nil {
+		return false, err
+	}
 	latest := DayOf(s.Now().Add(-settled).AddDate(0, 0, -1))
 	for range daysPerRun {
 		day, err := s.nextDay(ctx)
@@ -66,6 +69,15 @@ func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
 		s.Log.Info("day sealed", "day", day)
 	}
 	return true, nil
+}
+
+// finishLast deletes the segments of the last sealed day that an interrupted run has left.
+func (s *Sealer) finishLast(ctx context.Context) error {
+	last, found, err := Last(ctx, s.DB.Reader)
+	if err != nil || !found {
+		return err
+	}
+	return s.deleteSealed(ctx, last.Day)
 }
 
 // nextDay returns the day to seal next, which is the day after the last sealed one, so that no day

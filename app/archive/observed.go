@@ -54,8 +54,8 @@ func segmentsUpTo(ctx context.Context, db bun.IDB, day string) (list []waiting, 
 // deletedAtOnce is how many segments one transaction deletes. A day can have 40,000.
 const deletedAtOnce = 200
 
-// deleteSealed deletes the segments that a recorded day contains. If it is interrupted, the next Seal deletes the
-// rest.
+// deleteSealed deletes the segments that a recorded day contains. Segments that came later stay for the next day. If
+// it is interrupted, the next run of the job deletes the rest.
 func (s *Sealer) deleteSealed(ctx context.Context, day string) error {
 	left, err := segmentsUpTo(ctx, s.DB.Reader, day)
 	if err != nil || len(left) == 0 {
