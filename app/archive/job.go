@@ -54,11 +54,11 @@ func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
 	if err := Probe(ctx, s.Storage); err != nil {
 		return false, err
 	}
-	if err := s.finishLast(ctx); err != nil {
-		return false, err
-	}
 	latest := DayOf(s.Now().Add(-settled).AddDate(0, 0, -1))
 	for range daysPerRun {
+		if err := s.finishLast(ctx); err != nil {
+			return false, err
+		}
 		day, err := s.nextDay(ctx)
 		if err != nil || day == "" || day > latest {
 			return false, err
@@ -71,7 +71,8 @@ func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// finishLast deletes the segments of the last sealed day that an interrupted run has left.
+// finishLast deletes the segments of the last sealed day that an interrupted run has left. The next day must not
+// include them.
 func (s *Sealer) finishLast(ctx context.Context) error {
 	last, found, err := Last(ctx, s.DB.Reader)
 	if err != nil || !found {

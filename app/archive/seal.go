@@ -43,11 +43,6 @@ func (s *Sealer) Seal(ctx context.Context, day string) error {
 	if found && day <= last.Day {
 		return fmt.Errorf("seal %s: %s is sealed already", day, last.Day)
 	}
-	if found { // an interrupted seal may have left some, and this day must not include them
-		if err := s.deleteSealed(ctx, last.Day); err != nil {
-			return err
-		}
-	}
 	manifest, err := s.Storage.Open(ctx, Path(day, ManifestName))
 	switch {
 	case err == nil:

@@ -52,10 +52,12 @@ func newChecks(failures config.Rate, now func() time.Time) *checks {
 	return k
 }
 
-// AdmitCheck returns the function that every check of a bearer in a request must call before it begins, if the bearer
-// isn't known here. The function may wait. Its error is a 503. After the check, done gets the refusal, or nil if the
-// bearer was accepted.
-func (s *Server) AdmitCheck(c *fiber.Ctx) func() (done func(refusal error), err error) {
+// Admit must be called before a check of a bearer that isn't known here. It may wait. Its error is a 503. After the
+// check, done gets the refusal, or nil if the bearer was accepted. It is the same type as identity.Admit.
+type Admit = func() (done func(refusal error), err error)
+
+// AdmitCheck returns the Admit for the checks of bearers in a request.
+func (s *Server) AdmitCheck(c *fiber.Ctx) Admit {
 	return func() (done func(refusal error), err error) {
 		r := of(c.Context())
 		done, err = s.checks.enter(c.UserContext(), ClientAddr(c), r.start)

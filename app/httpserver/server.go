@@ -47,9 +47,8 @@ type Options struct {
 	// RedisPatience bounds one answer of Redis. Zero means 40 ms.
 	RedisPatience time.Duration
 	// Authenticate returns the owner of a bearer. A refusal is a *problem.Error with status 401. Any other
-	// error goes to the client as it is (503 while the identity provider is down). Authenticate calls admit before
-	// it checks a bearer that isn't known here, and done after the check; see AdmitCheck. admit may be nil.
-	Authenticate func(ctx context.Context, bearer string, admit func() (done func(refusal error), err error)) (Principal, error)
+	// error goes to the client as it is (503 while the identity provider is down). admit may be nil.
+	Authenticate func(ctx context.Context, bearer string, admit Admit) (Principal, error)
 	// CredentialEpoch changes when a credential may have ended. The server then checks the bearers of all
 	// streams. If nil, it checks them once a minute.
 	CredentialEpoch func() uint64

@@ -45,7 +45,7 @@ func mostInPlace(size int) int { return min(max(rowsInPlace, size/20), 500) }
 // writeVersion writes a new version of a board and shows it. rows are the rows that the build knows. A partial build
 // doesn't know the untouched provisional rows; they are copied.
 func (b *Builder) writeVersion(ctx context.Context, p job, old, next *Board, d delta, rows []*Row) error {
-	if err := b.deleteVersions(ctx, p, next.Version); err != nil {
+	if err := b.deleteVersions(ctx, p); err != nil {
 		return err
 	}
 	shown := next.Version
@@ -98,7 +98,7 @@ func (b *Builder) writeVersion(ctx context.Context, p job, old, next *Board, d d
 	if err != nil {
 		return err
 	}
-	return b.deleteVersions(ctx, p, next.Version)
+	return b.deleteVersions(ctx, p)
 }
 
 // inChunks calls write with a few entries of the list at a time, each time in a transaction.
@@ -135,15 +135,14 @@ func (b *Builder) copyProvisional(ctx context.Context, p job, from, to int64, wr
 	}
 }
 
-// deleteVersions deletes the rows of a board that have neither the version to keep nor the one that readers see, which
-// another process may have changed meanwhile.
-func (b *Builder) deleteVersions(ctx context.Context, p job, keep int64) error {
-	for _, other := range []string{"version < ?", "version > ?"} {
+// deleteVersions deletes the rows of a board that have another version than the one that readers see. Each transaction
+// reads that version anew, because another process may change it meanwhile.
+func (b *Builder) deleteVersions(ctx context.Context, p job) error {
+	for _, other := range []string{"version < (" + versionShown + ")", "version > (" + versionShown + ")"} {
 		for {
 			var some []uuid.UUID
 			err := b.db.Reader.NewSelect().Model((*Row)(nil)).Column("agent_id").Where("span = ?", p.window).
-				Where("category = ?", p.category).Where(other, keep).
-				Where("version <> ("+versionShown+")", p.window, p.category).Limit(versionRows).Scan(ctx, &some)
+				Where("category = ?", p.category).Where(other, p.window, p.category).Limit(versionRows).Scan(ctx, &some)
 			if err != nil {
 				return fmt.Errorf("look for old rows: %w", err)
 			}
@@ -152,8 +151,7 @@ func (b *Builder) deleteVersions(ctx context.Context, p job, keep int64) error {
 			}
 			err = b.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 				_, err := tx.NewDelete().Model((*Row)(nil)).Where("span = ?", p.window).Where("category = ?", p.category).
-					Where(other, keep).Where("version <> ("+versionShown+")", p.window, p.category).
-					Where("agent_id IN (?)", bun.List(some)).Exec(ctx)
+					Where(other, p.window, p.category).Where("agent_id IN (?)", bun.List(some)).Exec(ctx)
 				return err
 			})
 			if err != nil {

@@ -97,7 +97,7 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	if err != nil {
 		return err
 	}
-	return b.deleteVersions(ctx, p, next.Version) // of an interrupted build
+	return b.deleteVersions(ctx, p) // of an interrupted build
 }
 
 // show makes next the board that readers see, and announces its changes.
