@@ -99,11 +99,7 @@ func readFile[T any](ctx context.Context, s Storage, name string, yield func(T, 
 	defer func() { _ = guarded(r.Close) }()
 	rows := make([]T, readRows)
 	for {
-		n := 0
-		err := guarded(func() (err error) {
-			n, err = r.Read(rows)
-			return err
-		})
+		n, err := nextRows(r, rows)
 		for _, row := range rows[:n] {
 			if !yield(row, ctx.Err()) || ctx.Err() != nil {
 				return false

@@ -2,7 +2,9 @@ package archive
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -18,13 +20,21 @@ func EncodeRows[T any](rows []T) ([]byte, error) {
 
 // DecodeRows decodes rows that EncodeRows encoded.
 func DecodeRows[T any](content []byte) ([]T, error) {
-	var rows []T
-	err := guarded(func() (err error) {
-		rows, err = parquet.Read[T](bytes.NewReader(content), int64(len(content)))
-		return err
-	})
+	r, err := openRows[T](bytes.NewReader(content), int64(len(content)))
 	if err != nil {
 		return nil, fmt.Errorf("decode rows: %w", err)
 	}
-	return rows, nil
+	defer func() { _ = guarded(r.Close) }()
+	var rows []T
+	for {
+		next := make([]T, readRows)
+		n, err := nextRows(r, next)
+		rows = append(rows, next[:n]...)
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("decode rows: %w", err)
+		}
+	}
 }

@@ -88,6 +88,7 @@ func FuzzParquet(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
 	f.Add([]byte("PAR1PAR1"))
+	f.Add(longFooter(whole))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		if len(content) > 1<<16 {
 			t.Skip("files of this size are tried elsewhere")
