@@ -31,6 +31,8 @@ const (
 type fault struct {
 	word  string
 	cause error
+	// alone means that other requests may well succeed: a page is missing, or the provider can't read one key.
+	alone bool
 }
 
 func (f *fault) Error() string {
@@ -73,9 +75,11 @@ func newBreaker(log *slog.Logger, keys string) *breaker {
 	b := new(breaker)
 	b.CircuitBreaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout: breakFor,
-		// A missing page says nothing about the provider's other pages.
-		IsSuccessful: func(err error) bool { return err == nil || isMissing(err) },
-		ReadyToTrip:  func(n gobreaker.Counts) bool { return b.hung.Swap(false) || n.ConsecutiveFailures >= 3 },
+		IsSuccessful: func(err error) bool {
+			f, ok := errors.AsType[*fault](err)
+			return err == nil || ok && f.alone
+		},
+		ReadyToTrip: func(n gobreaker.Counts) bool { return b.hung.Swap(false) || n.ConsecutiveFailures >= 3 },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			level := slog.LevelWarn
 			if to == gobreaker.StateClosed {
@@ -204,7 +208,11 @@ func (c *client) exchange(req *http.Request) ([]byte, error) {
 	case err != nil:
 		return nil, broken(err)
 	case resp.StatusCode != http.StatusOK:
-		return nil, &fault{word: fmt.Sprintf("http_%d", resp.StatusCode)}
+		// Only a request about a key is a POST.
+		unreadable := resp.StatusCode == http.StatusBadRequest && req.Method == http.MethodPost
+		f := &fault{word: fmt.Sprintf("http_%d", resp.StatusCode)}
+		f.alone = f.word == missing || unreadable
+		return nil, f
 	case len(body) > maxAnswer:
 		return nil, &fault{word: "too_large"}
 	}
@@ -213,7 +221,7 @@ func (c *client) exchange(req *http.Request) ([]byte, error) {
 
 func broken(err error) error {
 	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
-		return &fault{timedOut, err}
+		return &fault{word: timedOut, cause: err}
 	}
-	return &fault{"unreachable", err}
+	return &fault{word: "unreachable", cause: err}
 }

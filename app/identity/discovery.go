@@ -143,7 +143,7 @@ func (p *provider) readDocument(ctx context.Context, address string) (document, 
 	var doc document
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return doc, &fault{"discovery", err}
+		return doc, &fault{word: "discovery", cause: err}
 	}
 	err = p.client.json(req, &doc, func() error { return p.checkDocument(doc) })
 	return doc, err
@@ -153,7 +153,7 @@ func (p *provider) readDocument(ctx context.Context, address string) (document, 
 // no endpoint of an https provider is plain http.
 func (p *provider) checkDocument(doc document) error {
 	if doc.Issuer == "" || strings.TrimRight(doc.Issuer, "/") != strings.TrimRight(p.Config.IdentityURL, "/") {
-		return &fault{"discovery", errors.New("its document names another issuer than IDENTITY_URL")}
+		return &fault{word: "discovery", cause: errors.New("its document names another issuer than IDENTITY_URL")}
 	}
 	return p.checkEndpoints(doc.Introspection, doc.Keys)
 }
@@ -167,7 +167,7 @@ func (p *provider) checkEndpoints(addresses ...string) error {
 		u, err := url.Parse(address)
 		secure := strings.HasPrefix(p.Config.IdentityURL, "https://")
 		if err != nil || u.Host == "" || (u.Scheme != "https" && (secure || u.Scheme != "http")) {
-			return &fault{"discovery", errors.New("its document names an endpoint that is no https address")}
+			return &fault{word: "discovery", cause: errors.New("its document names an endpoint that is no https address")}
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func (p *provider) introspect(ctx context.Context, ends *endpoints, key string) 
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, ends.introspection, strings.NewReader(form.Encode()))
 	if err != nil {
-		return claims{}, &fault{"discovery", err}
+		return claims{}, &fault{word: "discovery", cause: err}
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if !ends.secretInBody {

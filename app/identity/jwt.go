@@ -157,7 +157,7 @@ func (p *provider) readKeys(ctx context.Context, ends *endpoints) (*keySet, erro
 	found, err := p.once(ctx, "keys", func() (any, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, ends.keys, nil)
 		if err != nil {
-			return nil, &fault{"discovery", err}
+			return nil, &fault{word: "discovery", cause: err}
 		}
 		var answer struct {
 			Keys []json.RawMessage `json:"keys"`

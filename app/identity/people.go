@@ -135,7 +135,8 @@ func (p *People) ready(ctx context.Context) (*endpoints, error) {
 	}
 	if ends.signIn.Authorization == "" || ends.signIn.Token == "" || ends.keys == "" {
 		return nil, &fault{
-			"discovery", errors.New("its document names no authorization_endpoint, token_endpoint or jwks_uri"),
+			word:  "discovery",
+			cause: errors.New("its document names no authorization_endpoint, token_endpoint or jwks_uri"),
 		}
 	}
 	// Checked here, not when the document is read: agents' keys don't depend on these endpoints.
