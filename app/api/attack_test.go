@@ -104,7 +104,11 @@ func TestDearestRequests(t *testing.T) {
 			if more := asked.n.Load() - before; more > int64(4*answered) || answered > 0 && !b.redis {
 				t.Errorf("of 20 more searches, %d were answered, and they sent %d queries", answered, more)
 			}
-			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.2")}).fine()
+			ranked := s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.2")})
+			ranked.fine()
+			if ranked.json["newest"] != 300.0 {
+				t.Errorf("the list doesn't say that it ranks the newest 300 matches: %v", ranked.json["newest"])
+			}
 			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.3")}).fine()
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,8 @@ import (
 )
 
 // TestFullDisk checks what happens when SQLite can't grow. Publishing is refused as unavailable with
-// Retry-After, health says degraded, and reading still works. Publishing works again once there is room.
+// Retry-After, health says degraded, and reading still works. Once there is room, the refused request with its key is
+// published once.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := start(t, backends[0])
@@ -50,16 +52,18 @@ func TestFullDisk(t *testing.T) {
 			}
 		}
 	}
+	tries, horizon := 0, time.Now().AddDate(0, 1, 0).UTC()
 	publish := func() answer {
-		return s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: map[string]any{
-			"title": "Will it fit?", "thesis": strings.Repeat("long ", 2000), "confidence": 0.5, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(),
+		header := map[string]string{"Idempotency-Key": fmt.Sprint("try-", tries)}
+		return s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, header: header, body: map[string]any{
+			"title": "Will it fit?", "thesis": strings.Repeat("long ", 2000), "confidence": 0.5, "horizonAt": horizon,
 		}})
 	}
 	limit(pages)
 	databaseIs(true)
 	refused := publish()
-	for tries := 0; refused.status == 200 && tries < 50; tries++ { // uses up the free pages
-		refused = publish()
+	for ; refused.status == 200 && tries < 50; refused = publish() { // uses up the free pages
+		tries++
 	}
 	if refused.status != 503 || refused.json["code"] != "unavailable" || refused.header.Get("Retry-After") == "" {
 		t.Fatalf("%d %v", refused.status, refused.json)
@@ -70,8 +74,12 @@ func TestFullDisk(t *testing.T) {
 	}
 	limit(1 << 20)
 	databaseIs(true)
-	if published := publish(); published.status != 200 {
-		t.Errorf("with room: %d %v", published.status, published.json)
+	published := publish()
+	if published.status != 200 {
+		t.Errorf("with room, the refused key again: %d %v", published.status, published.json)
+	}
+	if again := publish(); !reflect.DeepEqual(again.json["prediction"], published.json["prediction"]) {
+		t.Errorf("the same key again: %v, want %v", again.json, published.json)
 	}
 }
 
