@@ -65,3 +65,26 @@ func TestMadeUpKeysDontCutOffAgents(t *testing.T) {
 		}
 	}
 }
+
+// TestBadRequestsOpenTheBreakerForKnownKeys checks that a provider that refuses every request, for example because of
+// our credentials, isn't asked again for each request of an agent whose key it accepted before.
+func TestBadRequestsOpenTheBreakerForKnownKeys(t *testing.T) {
+	t.Parallel()
+	provider := newScripted(t)
+	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
+	key := provider.key(`{"active":true,"scope":"f","sub":"s1","username":"grace"}`)
+	n.want(t, key, "grace")
+	var failed atomic.Int64
+	provider.fail(func(w http.ResponseWriter, _ *http.Request) {
+		failed.Add(1)
+		w.WriteHeader(http.StatusBadRequest)
+	})
+	n.clock.advance(2 * time.Minute)
+	began := time.Now()
+	for range 20 {
+		n.want(t, key, noAnswer)
+	}
+	if most := 3 + int64(time.Since(began)/(2*time.Second)); failed.Load() > most {
+		t.Errorf("a failing provider was asked %d times about a known key", failed.Load())
+	}
+}

@@ -208,8 +208,8 @@ func (c *client) exchange(req *http.Request) ([]byte, error) {
 	case err != nil:
 		return nil, broken(err)
 	case resp.StatusCode != http.StatusOK:
-		// Only a request about a key is a POST.
-		unreadable := resp.StatusCode == http.StatusBadRequest && req.Method == http.MethodPost
+		// Only a request about a key is a POST. A known key was readable before.
+		unreadable := resp.StatusCode == http.StatusBadRequest && req.Method == http.MethodPost && isAboutUnknownKey(req.Context())
 		f := &fault{word: fmt.Sprintf("http_%d", resp.StatusCode)}
 		f.alone = f.word == missing || unreadable
 		return nil, f
