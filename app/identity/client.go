@@ -31,8 +31,8 @@ const (
 type fault struct {
 	word  string
 	cause error
-	// alone means that other requests may well succeed: a page is missing, or the provider can't read one key.
-	alone bool
+	// unreadable means that the provider can't read a key that isn't known. It says nothing about other keys.
+	unreadable bool
 }
 
 func (f *fault) Error() string {
@@ -49,6 +49,11 @@ const missing, timedOut = "http_404", "timeout"
 func isMissing(err error) bool {
 	f, ok := errors.AsType[*fault](err)
 	return ok && f.word == missing
+}
+
+func isUnreadable(err error) bool {
+	f, ok := errors.AsType[*fault](err)
+	return ok && f.unreadable
 }
 
 // client sends every request to the provider through one of two circuit breakers. A key is known if its last check
@@ -75,11 +80,9 @@ func newBreaker(log *slog.Logger, keys string) *breaker {
 	b := new(breaker)
 	b.CircuitBreaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout: breakFor,
-		IsSuccessful: func(err error) bool {
-			f, ok := errors.AsType[*fault](err)
-			return err == nil || ok && f.alone
-		},
-		ReadyToTrip: func(n gobreaker.Counts) bool { return b.hung.Swap(false) || n.ConsecutiveFailures >= 3 },
+		// A missing page says nothing about the provider's other pages.
+		IsSuccessful: func(err error) bool { return err == nil || isMissing(err) || isUnreadable(err) },
+		ReadyToTrip:  func(n gobreaker.Counts) bool { return b.hung.Swap(false) || n.ConsecutiveFailures >= 3 },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			level := slog.LevelWarn
 			if to == gobreaker.StateClosed {
@@ -185,10 +188,11 @@ func (c *client) json(req *http.Request, into any, check func() error) error {
 	return err
 }
 
-// note records the outcome of an exchange for health.
+// note records the outcome of an exchange for health. A stranger's key must not change it.
 func (c *client) note(err error) {
 	f, ok := errors.AsType[*fault](err)
 	switch {
+	case ok && f.unreadable:
 	case ok:
 		c.word.Store(&f.word)
 	case err == nil:
@@ -208,11 +212,11 @@ func (c *client) exchange(req *http.Request) ([]byte, error) {
 	case err != nil:
 		return nil, broken(err)
 	case resp.StatusCode != http.StatusOK:
-		// Only a request about a key is a POST. A known key was readable before.
-		unreadable := resp.StatusCode == http.StatusBadRequest && req.Method == http.MethodPost && isAboutUnknownKey(req.Context())
-		f := &fault{word: fmt.Sprintf("http_%d", resp.StatusCode)}
-		f.alone = f.word == missing || unreadable
-		return nil, f
+		return nil, &fault{
+			word: fmt.Sprintf("http_%d", resp.StatusCode),
+			// Only a request about a key is a POST. A known key was readable before.
+			unreadable: resp.StatusCode == http.StatusBadRequest && req.Method == http.MethodPost && isAboutUnknownKey(req.Context()),
+		}
 	case len(body) > maxAnswer:
 		return nil, &fault{word: "too_large"}
 	}
