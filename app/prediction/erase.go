@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-// eraseChunk is how many predictions one transaction erases. It takes about 10 ms on SQLite.
+// eraseChunk is how many predictions one transaction erases. On SQLite this took 10 ms in a small database, and 170 ms
+// among 1,000,000 predictions that all shared 14 words. Ten predictions took 105 ms there, so shorter transactions
+// hardly help: the lists of common words are long.
 const eraseChunk = 50
 
 // erased reports whether the texts of p were erased. A stored title is empty only after erasure.
@@ -46,7 +49,7 @@ func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, limit int, n
 		}
 		n += len(ids)
 		if len(ids) < eraseChunk {
-			return n, true, agent.Store{}.Erased(ctx, db, agentID, now)
+			return n, true, noteErased(ctx, db, agentID, now)
 		}
 		after = ids[len(ids)-1]
 		if err := db.Pause(ctx); err != nil {
@@ -56,6 +59,14 @@ func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, limit int, n
 	return n, false, nil
 }
 
+// noteErased marks a closed account as erased. Only admins saw the texts since the closing, so the generation of texts
+// moves once, not with each chunk: that would drop the kept copies of all answers again and again.
+func noteErased(ctx context.Context, db *database.DB, agentID uuid.UUID, now time.Time) error {
+	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		return errors.Join(agent.Store{}.Erased(ctx, tx, agentID, now), generation.Moved(ctx, tx, generation.Texts))
+	})
+}
+
 // eraseNext erases the next predictions of an agent with ids greater than after, in the order of ids, and returns
 // their ids.
 func eraseNext(ctx context.Context, tx bun.Tx, agentID, after uuid.UUID) ([]uuid.UUID, error) {
@@ -63,7 +74,7 @@ func eraseNext(ctx context.Context, tx bun.Tx, agentID, after uuid.UUID) ([]uuid
 		return nil, err
 	}
 	var list []Prediction
-	err := tx.NewRaw(`SELECT agent_id, id, evidence FROM predictions WHERE agent_id = ? AND id > ? AND title <> ''
+	err := tx.NewRaw(`SELECT agent_id, id, evidence, unrevealed FROM predictions WHERE agent_id = ? AND id > ? AND title <> ''
 		ORDER BY id LIMIT ?`, agentID, after, eraseChunk).Scan(ctx, &list)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -78,8 +89,8 @@ func eraseNext(ctx context.Context, tx bun.Tx, agentID, after uuid.UUID) ([]uuid
 			return nil, fmt.Errorf("erase citations: %w", err)
 		}
 	}
-	if _, err := tx.NewDelete().Table("prediction_words").Where("agent_id = ?", agentID).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
-		return nil, fmt.Errorf("erase words: %w", err)
+	if err := deleteWords(ctx, tx, agentID, list); err != nil {
+		return nil, err
 	}
 	_, err = tx.NewUpdate().Table("predictions").Set("title = '', thesis = '', model = '', evidence = '[]', salt = NULL").
 		Set("category = CASE WHEN market_id IS NULL THEN category ELSE ? END", DefaultCategory).
@@ -87,5 +98,5 @@ func eraseNext(ctx context.Context, tx bun.Tx, agentID, after uuid.UUID) ([]uuid
 	if err != nil {
 		return nil, fmt.Errorf("erase predictions: %w", err)
 	}
-	return ids, generation.Moved(ctx, tx, generation.Texts)
+	return ids, nil
 }

@@ -2,11 +2,13 @@ package prediction
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -32,13 +34,50 @@ func cutWords(text string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
 }
 
-// wordsWrite makes predictions searchable. SQLite requires a separate table.
+// wordsWrite makes predictions searchable. SQLite requires a separate table, and finds its rows only by their words. So
+// each row there also has its id as a word; see deleteWords.
 func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 	if database.IsPostgres(tx) {
 		return database.NewWrite(`INSERT INTO prediction_words (agent_id, id, words)
 			SELECT agent_id, id, string_to_array(words, ' ') || prediction_spans(id) FROM v`, rows)
 	}
-	return database.NewInsert("prediction_words", rows, "")
+	findable := slices.Clone(rows)
+	for i := range findable {
+		findable[i].Words += " " + idWord(findable[i].ID)
+	}
+	return database.NewInsert("prediction_words", findable, "")
+}
+
+// idWord returns an id as one word of a search index.
+func idWord(id uuid.UUID) string { return hex.EncodeToString(id[:]) }
+
+// deleteWords makes predictions of an agent unsearchable. On SQLite, it reads the whole index if one of the revealed
+// predictions was stored without its id as a word.
+func deleteWords(ctx context.Context, tx bun.Tx, agentID uuid.UUID, list []Prediction) error {
+	ids, words, revealed := make([]uuid.UUID, len(list)), make([]string, len(list)), int64(0)
+	for i := range list {
+		ids[i], words[i] = list[i].ID, idWord(list[i].ID)
+		if !list[i].Unrevealed {
+			revealed++
+		}
+	}
+	theirs := func() *bun.DeleteQuery {
+		return tx.NewDelete().Table("prediction_words").Where("agent_id = ?", agentID).Where("id IN (?)", bun.List(ids))
+	}
+	if !database.IsPostgres(tx) {
+		found := tx.NewSelect().Table("prediction_words").Column("rowid").Where("prediction_words MATCH ?", strings.Join(words, " OR "))
+		res, err := theirs().Where("rowid IN (?)", found).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("delete words: %w", err)
+		}
+		if n, err := res.RowsAffected(); err == nil && n == revealed {
+			return nil
+		}
+	}
+	if _, err := theirs().Exec(ctx); err != nil {
+		return fmt.Errorf("delete words: %w", err)
+	}
+	return nil
 }
 
 // IndexWords adds the next predictions to the search index, in the order of ids. It is for tables that were
