@@ -64,6 +64,20 @@ func (s Store) open(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error
 	return a, err
 }
 
+// delayClosing waits for closings of these accounts that are under way, and lets no other begin until the transaction
+// ends. ids must be in ascending order. SQLite has one writer anyway.
+func delayClosing(ctx context.Context, tx bun.Tx, ids []uuid.UUID) error {
+	if len(ids) == 0 || !database.IsPostgres(tx) {
+		return nil
+	}
+	var locked []uuid.UUID
+	err := tx.NewSelect().Model((*Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For("KEY SHARE").Scan(ctx, &locked)
+	if err != nil {
+		return fmt.Errorf("delay the closing of accounts: %w", err)
+	}
+	return nil
+}
+
 // AccountClosed returns the error for an act that needs an open account: 403 account_closed.
 func AccountClosed() *problem.Error {
 	return problem.New(problem.CodeAccountClosed,

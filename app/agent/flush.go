@@ -132,7 +132,11 @@ func (b batch) withoutClosed(ctx context.Context, tx bun.Tx) (batch, error) {
 		ids = append(ids, b.errors[i].AgentID)
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	closed, err := ClosedAmong(ctx, tx, slices.Compact(ids))
+	ids = slices.Compact(ids)
+	if err := delayClosing(ctx, tx, ids); err != nil {
+		return b, err
+	}
+	closed, err := ClosedAmong(ctx, tx, ids)
 	if err != nil || len(closed) == 0 {
 		return b, err
 	}

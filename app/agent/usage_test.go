@@ -188,7 +188,7 @@ func (c *transactions) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 		c.rows = append(c.rows, 0)
 	case e.Query == "COMMIT" && c.ended != nil:
 		c.ended()
-	case e.Result != nil && len(c.rows) > 0:
+	case e.Result != nil && e.Operation() != "SELECT" && len(c.rows) > 0:
 		n, _ := e.Result.RowsAffected()
 		c.rows[len(c.rows)-1] += n
 	}
@@ -313,6 +313,42 @@ func TestLateErrorOfClosedAccount(t *testing.T) {
 			t.Errorf("%d errors of a closed account, %v", rows, err)
 		}
 	})
+}
+
+// TestFlushWaitsForClosing checks that a flush that begins while an account is being closed writes nothing of it.
+func TestFlushWaitsForClosing(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	ada, bob := create(t, db, "Ada"), create(t, db, "Bob")
+	usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time { return at })
+	for _, a := range []*agent.Agent{ada, bob} {
+		usage.Count(a.ID, agent.Request{Method: "POST", Route: "/api/predictions", Status: 422, Code: "invalid_prediction"})
+	}
+	flushed := make(chan error, 1)
+	inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+		if _, _, err := store.Close(ctx, tx, ada.ID, at); err != nil {
+			return err
+		}
+		go func() { flushed <- usage.Flush(t.Context()) }()
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		for waiting := 0; waiting == 0; {
+			err := db.Reader.NewRaw("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(ctx, &waiting)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := <-flushed; err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"agent_usage", "agent_endpoints", "agent_errors"} {
+		var of []uuid.UUID
+		if err := db.NewSelect().Table(table).Column("agent_id").Scan(t.Context(), &of); err != nil || len(of) != 1 || of[0] != bob.ID {
+			t.Errorf("%s has rows of %v, %v; want only those of %v", table, of, err, bob.ID)
+		}
+	}
 }
 
 func closeAccount(t *testing.T, db *database.DB, id uuid.UUID) {
