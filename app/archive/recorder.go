@@ -198,7 +198,11 @@ func (rows *marketRows) append(ctx context.Context, tx bun.Tx, now time.Time) er
 
 // News appends the items of a reading of news that changed.
 func (r *Recorder) News(ctx context.Context, tx bun.Tx, items []news.Item) (kept func(), err error) {
-	c, err := r.begin(ctx, tx, "news")
+	feed := "news"
+	if len(items) > 0 { // the shown source and the others have separate Recorders, even on one node
+		feed += "_" + items[0].Source
+	}
+	c, err := r.begin(ctx, tx, feed)
 	if err != nil {
 		return nil, err
 	}

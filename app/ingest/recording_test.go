@@ -24,7 +24,9 @@ func TestRecording(t *testing.T) {
 		n := newNode(db, cachetest.Open(t, cache.Memory))
 		shown, down, other := &upstream{at: noon, err: errors.New("asked")}, &upstream{at: noon, err: errors.New("down")}, &upstream{at: noon}
 		bad := post("hn-2", "sports", 0)
-		other.items = []news.Item{post("hn-1", "science", 0), bad}
+		good := post("hn-1", "science", 0)
+		good.Source = "hackernews"
+		other.items = []news.Item{good, bad}
 		name := ""
 		r := &ingest.Recording{
 			Sources: []source.Member{{Name: "gdelt", Source: shown}, {Name: "down", Source: down}, {Name: "hackernews", Source: other}},
@@ -48,6 +50,22 @@ func TestRecording(t *testing.T) {
 		}
 		if len(n.shownNews()) != 0 {
 			t.Errorf("got news %v in the feed", n.shownNews())
+		}
+		// The feed has a Recorder of its own. Neither makes the other archive its facts again.
+		n.news.Archive = archive.NewRecorder(func() time.Time { return n.at })
+		n.up.items = []news.Item{post("n1", "science", 0)}
+		for range 2 {
+			n.later(10 * time.Minute)
+			other.at = n.at
+			if _, err := n.news.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Tick(t.Context()); !errors.Is(err, down.err) {
+				t.Fatal(err)
+			}
+			if got := records(); got != 2 {
+				t.Errorf("%d records, want one of each source", got)
+			}
 		}
 		if _, found, err := (news.Store{}).ByID(t.Context(), db.Reader, "hn-1"); found || err != nil {
 			t.Errorf("got stored %t, %v", found, err)
