@@ -3,6 +3,7 @@ package settlement
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -169,6 +170,27 @@ func TestConsensusAndFifty(t *testing.T) {
 			t.Errorf("sums %v", sum)
 		}
 		w.rebuilt()
+	})
+}
+
+// TestFiftyFollowsFirstObservation checks that a market that an interrupted tick left without a row of Always 50 %
+// keeps its place before a sibling that was first observed later, although the sibling is in an earlier chunk.
+func TestFiftyFollowsFirstObservation(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		early := w.market("900", "e", "x", start)
+		early.Prices = []float64{.3, .7}
+		w.observe(early) // the tick was interrupted
+		w.clock = w.clock.Add(time.Minute)
+		late := w.market("100", "e", "x", start)
+		late.Prices = []float64{.4, .6}
+		w.tick(w.service(1), early, late)
+		var markets []string
+		w.must(db.NewRaw("SELECT market_id FROM reference_predictions WHERE agent_id = ? ORDER BY weight_index", FiftyAgent).Scan(t.Context(), &markets))
+		if !slices.Equal(markets, []string{"900", "100"}) {
+			t.Errorf("weights in the order %v, want 900 before 100", markets)
+		}
 	})
 }
 

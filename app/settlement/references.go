@@ -73,16 +73,26 @@ func (s *Service) addFifty(ctx context.Context, observed []market.Market) error 
 			ids = append(ids, m.ID)
 		}
 	}
-	slices.SortFunc(ids, compareIDs) // siblings get their weights in this order
+	var missing []string
+	first := map[string]market.Price{}
 	for chunk := range slices.Chunk(ids, s.chunk) {
-		missing, err := s.withoutReference(ctx, FiftyAgent, chunk)
+		some, err := s.withoutReference(ctx, FiftyAgent, chunk)
 		if err != nil {
 			return err
 		}
-		if len(missing) == 0 {
-			continue
+		prices, err := firstPrices(ctx, s.db.Reader, some)
+		if err != nil {
+			return err
 		}
-		err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error { return s.insertFifty(ctx, tx, missing) })
+		missing = append(missing, some...)
+		maps.Copy(first, prices)
+	}
+	// Siblings get their weights in this order. The markets that an interrupted call has left are the oldest.
+	slices.SortFunc(missing, func(a, b string) int {
+		return cmp.Or(first[a].ObservedAt.Compare(first[b].ObservedAt), compareIDs(a, b))
+	})
+	for chunk := range slices.Chunk(missing, s.chunk) {
+		err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error { return s.insertFifty(ctx, tx, chunk, first) })
 		if err != nil {
 			return fmt.Errorf("add rows of Always 50 %%: %w", err)
 		}
@@ -108,15 +118,12 @@ func (s *Service) withoutReference(ctx context.Context, agent uuid.UUID, ids []s
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := known[id]; return ok }), nil
 }
 
-func (s *Service) insertFifty(ctx context.Context, tx bun.Tx, ids []string) error {
+// insertFifty stores rows of Always 50 % for markets that have a first price.
+func (s *Service) insertFifty(ctx context.Context, tx bun.Tx, ids []string, first map[string]market.Price) error {
 	if err := lockReferences(ctx, tx); err != nil {
 		return err
 	}
 	markets, err := market.Store{}.ByIDs(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-	first, err := firstPrices(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -140,8 +147,11 @@ func compareIDs(a, b string) int {
 }
 
 // firstPrices returns the first observation of each market that has one.
-func firstPrices(ctx context.Context, tx bun.Tx, ids []string) (map[string]market.Price, error) {
-	rows, err := market.Store{}.FirstPrices(ctx, tx, ids)
+func firstPrices(ctx context.Context, db bun.IDB, ids []string) (map[string]market.Price, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := market.Store{}.FirstPrices(ctx, db, ids)
 	if err != nil {
 		return nil, err
 	}
