@@ -17,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/signal"
 )
 
@@ -240,7 +241,9 @@ func TestQueuesThatAge(t *testing.T) {
 		publish(noon.Add(time.Minute), prediction.Unlinked)
 		publish(noon.AddDate(0, 1, 0), prediction.Pending)
 		p.tick()
-		p.now = noon.Add(16 * time.Minute)
+		p.now = noon.Add(settlement.BaselineWithin + time.Minute) // a baseline may take so long
+		p.tick()
+		p.now = noon.Add(21 * time.Minute)
 		p.tick("baseline_queue firing")
 		p.now = noon.Add(74 * time.Hour)
 		p.tick("settlement_queue firing")

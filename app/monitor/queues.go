@@ -15,8 +15,8 @@ import (
 
 // Ages from which a queue needs a person.
 const (
-	BaselinesLate  = 15 * time.Minute // a baseline takes at most three minutes
-	SettlementLate = 72 * time.Hour   // longer than most disputes about a market's result
+	BaselinesLate  = settlement.BaselineWithin + 4*time.Minute // a baseline usually takes three minutes
+	SettlementLate = 72 * time.Hour                            // longer than most disputes about a market's result
 )
 
 // Queues are the queues in the database, for all nodes together. They leave out samples, which are

@@ -19,6 +19,9 @@ import (
 // storedWithin is how long after its reading a price may still be missing from the database.
 const storedWithin = time.Minute
 
+// BaselineWithin is the longest time from publication to a baseline, or to the decision that there is none.
+const BaselineWithin = score.AfterWithin + storedWithin
+
 // FixBaselines decides every pending prediction that can be decided: it gets a baseline, or is
 // recorded as having none. With marketIDs, only predictions on the events of these markets are
 // decided. An agent's predictions on one event are decided in the order of publication. One that
@@ -204,7 +207,7 @@ func (s *Service) baselineOf(p *pending, h history) (prediction.Baseline, bool) 
 	before, after := h.around(p, s.interval)
 	switch {
 	case after == nil:
-		late := s.now().After(p.CreatedAt.Add(score.AfterWithin + storedWithin))
+		late := s.now().After(p.CreatedAt.Add(BaselineWithin))
 		return row, p.Closed || late
 	case s.illiquid(before), s.illiquid(after):
 		row.State = prediction.Illiquid
