@@ -40,9 +40,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/worker"
 )
 
-// staleAfter is the age, in intervals of its feed, from which a price or a snapshot is stale.
-const staleAfter = 3
-
 // ErrInterrupted is the cause of a context that ends to stop the service at once.
 var ErrInterrupted = httpserver.ErrInterrupted
 

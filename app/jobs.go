@@ -102,7 +102,7 @@ func (a *App) backups() *backup.Schedule {
 	}
 }
 
-// buildBoards updates the boards, and logs how long it took if there was something to build.
+// buildBoards updates the boards, and records how long it took in the metrics if there was something to build.
 func (a *App) buildBoards(ctx context.Context) error {
 	start := time.Now()
 	built, err := a.Boards.Tick(ctx)

@@ -49,7 +49,7 @@ func (a *App) buildDomain() {
 	a.Boards.Records = a.archive != nil
 	a.consensus = leaderboard.NewCounter(a.DB, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
-	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
+	a.publisher = prediction.NewPublisher(a.DB, a.now, signal.StaleIntervals*a.cfg.MarketsInterval, a.cfg.BaseURL)
 	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
 	a.publisher.Seed = a.opts.Seed
 	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)

@@ -31,7 +31,7 @@
 // clusters, days and ledger entries. SQLite has one writer. On Postgres, every transaction takes
 // its locks in this order, so that none can deadlock:
 //
-//  1. the ledger (advisory): shared, or exclusive for a rebuild
+//  1. the ledger (advisory): shared, or exclusive for a rebuild and the moment of AtOnce
 //  2. the market's outcome: shared while predictions move, so that a ruling can come between two
 //     steps
 //  3. the tallies of its agents in ascending order

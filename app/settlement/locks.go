@@ -12,14 +12,14 @@ import (
 // The advisory locks, on Postgres. SQLite has one writer anyway.
 const (
 	// ledgerLock is held shared by each transaction that changes a cluster, a day or a baseline,
-	// and exclusively by a rebuild.
+	// and exclusively by a rebuild and by AtOnce.
 	ledgerLock = 7_305_842_312
 	// referenceLock stands for the reference agents, which have no tallies to lock, and for the
 	// counts of events.
 	referenceLock = 7_305_842_313
 )
 
-// inLedger runs fn in a transaction that doesn't overlap a rebuild. fn must call
+// inLedger runs fn in a transaction that overlaps neither a rebuild nor the moment of AtOnce. fn must call
 // prediction.LockTallies or lockReferences before it reads what it changes, and lock the outcome
 // before that if it needs it. All transactions lock in this order, so none can deadlock.
 func (s *Service) inLedger(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {

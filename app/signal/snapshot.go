@@ -94,9 +94,12 @@ func (s *Snapshot[T]) warm() {
 	}
 }
 
-// StaleAt reports whether the reading is older than three intervals.
+// StaleIntervals is how many intervals of its feed old a reading or a price may be before it is stale.
+const StaleIntervals = 3
+
+// StaleAt reports whether the reading is older than StaleIntervals.
 func (s *Snapshot[T]) StaleAt(now time.Time) bool {
-	return s.AsOf.IsZero() || now.Sub(s.AsOf) > 3*s.Interval
+	return s.AsOf.IsZero() || now.Sub(s.AsOf) > StaleIntervals*s.Interval
 }
 
 // Text returns the text of record i that a search looks at, normalised for comparison.
