@@ -144,9 +144,6 @@ const (
 	alonePrefix = "m:"
 )
 
-// EventKeySQL is EventKey as an SQL expression over markets AS m.
-const EventKeySQL = "COALESCE('" + eventPrefix + "' || m.event_id, '" + alonePrefix + "' || m.id)"
-
 // EventKey returns the key that groups predictions into clusters: the upstream event, else the market itself.
 func (m *Market) EventKey() string {
 	if m.EventID != "" {

@@ -105,14 +105,6 @@ func TouchedRows(list []Explained) (n int64) {
 	return n
 }
 
-// TouchedIn returns the sum of Tables for one table.
-func TouchedIn(list []Explained, table string) (n int64) {
-	for _, e := range list {
-		n += e.Tables[table]
-	}
-	return n
-}
-
 // node is a step of a Postgres plan. Its row counts are per loop.
 type node struct {
 	Type     string  `json:"Node Type"`

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // StartPooler starts a PgBouncer in mode "transaction" or "session" before the database at an
@@ -90,12 +88,6 @@ func runPooler(t testing.TB, cmd *exec.Cmd, dir string) {
 			t.Fatalf("PgBouncer is not ready after %s", serverPatience)
 		}
 	}
-}
-
-// OpenPooled is Open through a PgBouncer in transaction mode.
-func OpenPooled(t testing.TB) *database.DB {
-	t.Helper()
-	return OpenAt(t, StartPooler(t, URL(t, database.Postgres), "transaction"))
 }
 
 func exists(path string) bool {
