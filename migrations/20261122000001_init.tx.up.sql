@@ -647,8 +647,8 @@ CREATE TABLE citations (
 -- search finds the newest predictions without reading all matches. Indexing an array costs half as
 -- much as a tsvector, and "C" compares bytes. Every search also reads the list of rows that are not
 -- in the index yet. A job merges that list every second. At 32 MB, a publish merges it. On SQLite the
--- index stores no positions, "ascii" splits the words exactly as Go did, and the id is a word too, by
--- which a row is deleted. By agent; owner prediction.
+-- index stores no positions, "ascii" splits the words exactly as Go did, and the id, after a "§", is a
+-- word too, by which a row is deleted. By agent; owner prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
   agent_id UUID NOT NULL,

@@ -35,6 +35,12 @@ func TestEraseReadsOnlyItsWords(t *testing.T) {
 						t.Fatal(o.Err)
 					}
 				}
+				for word, want := range map[string]int{"rain": 1, strings.ReplaceAll(newestOf(t, db), "-", ""): 0} {
+					found, _, err := prediction.Store{}.List(t.Context(), db.Reader, prediction.Filter{Words: word, Limit: 1})
+					if err != nil || len(found) != want {
+						t.Errorf("a search for %s found %d predictions, %v; want %d", word, len(found), err, want)
+					}
+				}
 				if old && db.Kind == database.SQLite {
 					if _, err := db.ExecContext(t.Context(), "UPDATE prediction_words SET words = 'will it rain in town'"); err != nil {
 						t.Fatal(err)
@@ -71,6 +77,15 @@ func TestEraseReadsOnlyItsWords(t *testing.T) {
 			})
 		})
 	}
+}
+
+// newestOf returns the id of the newest prediction.
+func newestOf(t *testing.T, db *database.DB) (id string) {
+	t.Helper()
+	if err := db.NewRaw("SELECT id FROM predictions ORDER BY id DESC LIMIT 1").Scan(t.Context(), &id); err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // wholeReads counts the deletions that read all rows of the search index on SQLite. The plan of a virtual table ends

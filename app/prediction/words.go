@@ -48,15 +48,15 @@ func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 	return database.NewInsert("prediction_words", findable, "")
 }
 
-// idWord returns an id as one word of a search index.
-func idWord(id uuid.UUID) string { return hex.EncodeToString(id[:]) }
+// idWord returns an id as one word of a search index. No text contains it, because cutWords cuts words at its sign.
+func idWord(id uuid.UUID) string { return "§" + hex.EncodeToString(id[:]) }
 
 // deleteWords makes predictions of an agent unsearchable. On SQLite, it reads the whole index if one of the revealed
 // predictions was stored without its id as a word.
 func deleteWords(ctx context.Context, tx bun.Tx, agentID uuid.UUID, list []Prediction) error {
 	ids, words, revealed := make([]uuid.UUID, len(list)), make([]string, len(list)), int64(0)
 	for i := range list {
-		ids[i], words[i] = list[i].ID, idWord(list[i].ID)
+		ids[i], words[i] = list[i].ID, `"`+idWord(list[i].ID)+`"`
 		if !list[i].Unrevealed {
 			revealed++
 		}
