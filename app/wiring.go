@@ -364,8 +364,11 @@ func (a *App) archiveWarnings() []string {
 	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
 	defer cancel()
 	st, kept, err := a.monitor.Archive(ctx)
-	if err != nil || !kept || !st.Troubled(a.now()) {
+	switch {
+	case err != nil || !kept || !st.Troubled(a.now()):
 		return nil
+	case st.Failures == 0:
+		return []string{st.Oldest + " has ended and isn't in the archive yet, so its observations wait in the database: a worker seals it after its start"}
 	}
 	return []string{"the archive can't be written, so observations wait in the database and nothing is pruned: the log says why"}
 }
