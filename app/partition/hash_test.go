@@ -14,7 +14,7 @@ var hashed = map[string][]string{
 	"database": {"KeysAreDistributable"},
 	"prediction": {
 		"PublishStoresWhatItAnswers", "RepeatIsWeighed", "Idempotency", "BatchIsPublishedInOrder", "ListPagesThroughEverything", "CitedBy",
-		"RevealRefused", "SearchesListInOrder",
+		"RevealRefused", "SearchesListInOrder", "ResolvedOnRows",
 	},
 	"settlement":  {"ReopenedMarket", "ReversalsRestoreEverySum", "RebuildMends", "AdminsRuleAtOnce", "CorrectedClosing"},
 	"leaderboard": {"IncrementalEqualsRebuild", "Paging", "StatsOfNewAgent", "Compare", "ConsensusFollows"},

@@ -136,9 +136,9 @@ func (Store) ResolvedOn(
 		}
 		for part := range slices.Chunk(ids, 500) {
 			var some []Prediction
-			err := db.NewSelect().Model(&some).ExcludeColumn("thesis", "evidence").
-				Where("p.agent_id = ?", agentID).Where("p.id IN (?)", bun.List(part)).
-				Where("p.status = ?", Resolved).Where("p.weight_index <= ?", maxIndex).Scan(ctx)
+			q := db.NewSelect().Model(&some).ExcludeColumn("thesis", "evidence").Where("p.agent_id = ?", agentID).
+				Where("p.status = ?", Resolved).Where("p.weight_index <= ?", maxIndex)
+			err := database.WhereIDs(q, "p.id", part).Scan(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("read the predictions on events: %w", err)
 			}
