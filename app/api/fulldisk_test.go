@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestFullDisk checks what happens when SQLite can't grow. Publishing is refused as unavailable with
+// TestFullDisk checks what happens when SQLite may not grow, which needs no disk of its own. Publishing is refused as unavailable with
 // Retry-After, health says degraded, and reading still works. Once there is room, the refused request with its key is
 // published once.
 func TestFullDisk(t *testing.T) {
@@ -83,20 +84,25 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskPostgres fills a disk of a Postgres. If the disk holds only the tables, Postgres refuses statements
-// that need room. If the disk holds everything, Postgres stops because it can't write its log. Publishing is
-// refused as unavailable, health says degraded and an alert is sent. Everything works again once there is room.
-// Then each acknowledged prediction is stored once, and no prediction is half stored.
-func TestFullDiskPostgres(t *testing.T) {
+// TestFullFileSystem fills the disk of a database. Publishing is refused as unavailable, health says degraded and an
+// alert is sent. Everything works again once there is room. Then each acknowledged prediction is stored once, and no
+// prediction is half stored.
+//
+// If the disk of Postgres holds only the tables, Postgres refuses statements that need room. If it holds everything,
+// Postgres stops because it can't write its log.
+func TestFullFileSystem(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		size  int // of the disk, in MiB
 		begin func(t *testing.T, d *dbtest.Disk) (address string, fill, free func())
 	}{
-		"tables": {64, func(t *testing.T, d *dbtest.Disk) (string, func(), func()) {
+		"sqlite": {32, func(t *testing.T, d *dbtest.Disk) (string, func(), func()) {
+			return "sqlite://" + filepath.Join(d.Dir, "pulsecast.db"), d.Fill, d.Free
+		}},
+		"postgres tables": {64, func(t *testing.T, d *dbtest.Disk) (string, func(), func()) {
 			return dbtest.StartPostgres(t).CreateDatabaseOn(d), d.Fill, d.Free
 		}},
-		"everything": {192, func(t *testing.T, d *dbtest.Disk) (string, func(), func()) {
+		"postgres": {192, func(t *testing.T, d *dbtest.Disk) (string, func(), func()) {
 			server := dbtest.StartPostgresIn(t, d.Dir)
 			free := func() {
 				d.Free()
