@@ -36,7 +36,15 @@ func (r *recording) main() storedRow {
 	return r.rows[slices.IndexFunc(r.rows, func(s storedRow) bool { return s.table == "predictions" })]
 }
 
-// record publishes twice as one agent on a market, and reads the rows that the second publish
+// without returns the recording without the rows of a table.
+func (r *recording) without(table string) *recording {
+	return &recording{slices.DeleteFunc(slices.Clone(r.rows), func(s storedRow) bool { return s.table == table })}
+}
+
+// keyTable is the table with the Idempotency-Keys and their answers.
+const keyTable = "idempotency_keys"
+
+// record publishes twice with a key as one agent on a market, and reads the rows that the second publish
 // wrote. After the first publish the agent's counters exist, as they do for nearly every publish.
 func (p *postgres) record(
 	ctx context.Context, database string, publisher *publisher, market string,
@@ -46,7 +54,7 @@ func (p *postgres) record(
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	if _, err := publisher.run(ctx, traffic{clients: 1, count: 1, market: market}); err != nil {
+	if _, err := publisher.run(ctx, traffic{clients: 1, count: 1, keyed: true, market: market}); err != nil {
 		return nil, err
 	}
 	// This transaction keeps seeing the rows as they were before the second publish.
@@ -59,7 +67,7 @@ func (p *postgres) record(
 	if err != nil {
 		return nil, err
 	}
-	if _, err := publisher.run(ctx, traffic{clients: 1, count: 1, market: market}); err != nil {
+	if _, err := publisher.run(ctx, traffic{clients: 1, count: 1, keyed: true, market: market}); err != nil {
 		return nil, err
 	}
 	now, err := pgx.Connect(ctx, p.url(database))
@@ -96,8 +104,11 @@ func (r *recording) check() error {
 		}
 	}
 	isPrediction := func(s storedRow) bool { return s.table == "predictions" && s.inserted }
-	if inserted < 3 || !slices.ContainsFunc(r.rows, isPrediction) {
+	if inserted < 4 || !slices.ContainsFunc(r.rows, isPrediction) {
 		return fmt.Errorf("record: a publish inserted %d rows; is the prediction written in more than one transaction?", inserted)
+	}
+	if !slices.ContainsFunc(r.rows, func(s storedRow) bool { return s.table == keyTable && s.inserted }) {
+		return errors.New("record: the publish stored no key")
 	}
 	return nil
 }
@@ -156,10 +167,11 @@ func writtenBy(ctx context.Context, conn *pgx.Conn, table, transaction string) (
 }
 
 // These are pgbench's expressions for the values that differ between publishes: the id, which rises
-// with time as ours does, the agent and the time.
+// with time as ours does, the Idempotency-Key, the agent and the time.
 const (
 	variables = "\\set n :n + 1\n\\set number :base + :n * 1024 + :client_id\n\\set agent random(1, :agents)\n"
 	newID     = `CAST('0198aaaa00007000' || lpad(to_hex(CAST(:number AS bigint)), 16, '0') AS uuid)`
+	newKey    = `'key-' || (:number)`
 	someAgent = `CAST('0198bbbb00007000' || lpad(to_hex(CAST(:agent AS bigint)), 16, '0') AS uuid)`
 )
 
@@ -255,6 +267,8 @@ func (r *recording) expression(row storedRow, column int) string {
 		return someAgent
 	case *value == main.value("created_at") && strings.HasPrefix(row.types[column], "timestamp"):
 		return "now()"
+	case row.table == keyTable && row.columns[column] == "key":
+		return newKey
 	}
 	return literal(*value)
 }

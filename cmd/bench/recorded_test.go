@@ -34,6 +34,10 @@ func exampleRecording() *recording {
 			table: "citations", inserted: true, columns: []string{"signal_id", "prediction_id", "agent_id"}, types: []string{"text", "uuid", "uuid"},
 			key: []string{"signal_id", "prediction_id"}, values: texts("n", "id-1", "agent-1"),
 		},
+		{
+			table: keyTable, inserted: true, columns: []string{"agent_id", "key", "response"}, types: []string{"uuid", "text", "text"},
+			key: []string{"agent_id", "key"}, values: texts("agent-1", "first", "{}"),
+		},
 	}}
 }
 
@@ -47,7 +51,7 @@ UPDATE "agent_tallies" SET "total" = E'2' WHERE "agent_id" = ` + someAgent + `;
 INSERT INTO "citations" ("signal_id", "prediction_id", "agent_id") VALUES (E'n', ` + newID + ", " + someAgent + `);
 COMMIT;
 `
-	if got := exampleRecording().script(); got != want {
+	if got := exampleRecording().without(keyTable).script(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -61,6 +65,7 @@ func TestGroupScript(t *testing.T) {
 INSERT INTO "predictions" ("agent_id", "id", "title", "outcome", "created_at") SELECT ` + anyAgent + ", " + id + `, E'It''s \\ 12\x3A30', NULL, now() FROM generate_series(1, 64) AS k;
 UPDATE "agent_tallies" SET "total" = E'2' FROM generate_series(1, 64) AS k WHERE "agent_id" = ` + anyAgent + `;
 INSERT INTO "citations" ("signal_id", "prediction_id", "agent_id") SELECT E'n', ` + id + ", " + anyAgent + ` FROM generate_series(1, 64) AS k;
+INSERT INTO "idempotency_keys" ("agent_id", "key", "response") SELECT ` + anyAgent + `, 'key-' || (:number + k), E'{}' FROM generate_series(1, 64) AS k;
 COMMIT;
 `
 	if got := exampleRecording().groupScript(); got != want {
@@ -72,9 +77,12 @@ func TestRecordingIsChecked(t *testing.T) {
 	t.Parallel()
 	r := exampleRecording()
 	if err := r.check(); err == nil {
-		t.Error("got no error for a recording with only two inserted rows")
+		t.Error("got no error for a recording with only three inserted rows")
 	}
 	r.rows[1].inserted = true
+	if err := r.without(keyTable).check(); err == nil {
+		t.Error("got no error for a recording without a key")
+	}
 	if err := r.check(); err != nil {
 		t.Error(err)
 	}

@@ -81,11 +81,13 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 	const ours1, ours64, ours256, keyed = "publish, 1 client", "publish, 64 clients", "publish, 256 clients", "publish with Idempotency-Key, 64 clients"
 	const one, same1, same64 = "pgbench, one row, 64 clients", "pgbench, same rows, 1 client", "pgbench, same rows, 64 clients"
 	const grouped = "pgbench, same rows, 64 in each transaction, 1 client"
+	const keyedGroup = "same rows and keys, 64 in each transaction"
 	replayed := fmt.Sprintf("same %d statements, one connection", len(alone.statements))
 	all, err := b.compare(ctx, []contender{
 		b.publishing(ours64, n, p, 64, false, true), b.pgbench(one, scripted, 64, 1, scripts.one),
 		b.publishing(ours256, n, p, 256, false, true), b.pgbench(same64, scripted, 64, 1, scripts.same),
 		b.publishing(keyed, n, p, 64, true, true), b.pgbench(grouped, scripted, 1, perTransaction, scripts.group),
+		b.pgbench(keyedGroup, scripted, 1, perTransaction, scripts.keyed),
 		b.publishing(ours1, n, p, 1, false, true), b.pgbench(same1, scripted, 1, 1, scripts.same),
 		{replayed, alone.measure},
 	})
@@ -98,7 +100,9 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 		b.floors = append(b.floors, all.usage(what, name)...)
 	}
 	b.floors = append(b.floors, all.usage(one, one)...)
-	b.floors = append(b.floors, row{what: "publish, Postgres, 1 client", ours: all.rates(ours1), reference: all.rates(replayed)})
+	b.floors = append(b.floors,
+		row{what: "pgbench, " + keyedGroup, ours: all.rates(keyedGroup), reference: named("without keys", all.rates(grouped))},
+		row{what: "publish, Postgres, 1 client", ours: all.rates(ours1), reference: all.rates(replayed)})
 	rows := []row{
 		{what: "publish, Postgres, 64 clients", ours: all.rates(ours64), reference: all.rates(one), target: atLeast(.3, ", aim 0.5")},
 		{what: "publish, Postgres, 256 clients", ours: all.rates(ours256), reference: all.rates(one), target: atLeast(.3, ", aim 0.5")},
@@ -128,9 +132,9 @@ func (p *publisher) checkStored(ctx context.Context, url string, before int) err
 }
 
 // scripts holds the paths of pgbench's scripts. one inserts a prediction into a table with four
-// indexes. same writes everything that a publish writes. group does that for perTransaction
-// publishes at once.
-type scripts struct{ one, same, group []string }
+// indexes. same writes everything that a publish without a key writes. group does that for perTransaction
+// publishes at once, and keyed does it for publishes with keys.
+type scripts struct{ one, same, group, keyed []string }
 
 // record makes pgbench's scripts and the database that they write to, and returns its name.
 func (b *bench) record(ctx context.Context) (s scripts, scripted string, err error) {
@@ -160,10 +164,11 @@ func (b *bench) record(ctx context.Context) (s scripts, scripted string, err err
 	if err != nil {
 		return s, "", err
 	}
-	var one, same, group []string
+	var one, same, group, keyed []string
 	for _, r := range found {
+		plain := r.without(keyTable)
 		one = append(one, variables+r.insert(r.main(), "one_row")+";\n")
-		same, group = append(same, r.script()), append(group, r.groupScript())
+		same, group, keyed = append(same, plain.script()), append(group, plain.groupScript()), append(keyed, r.groupScript())
 	}
 	run.Progress("  a publish writes %s", found[0])
 	s.one, err = writeScripts(b.dir, "one", one)
@@ -172,6 +177,9 @@ func (b *bench) record(ctx context.Context) (s scripts, scripted string, err err
 	}
 	if err == nil {
 		s.group, err = writeScripts(b.dir, "group", group)
+	}
+	if err == nil {
+		s.keyed, err = writeScripts(b.dir, "keyed", keyed)
 	}
 	return s, scripted, err
 }
