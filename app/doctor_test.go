@@ -12,9 +12,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // secrets are part of the settings in every case. The output must not contain them.
@@ -113,7 +113,7 @@ func closedWithPrediction(t *testing.T, db *database.DB, id string, sample bool)
 	if err := (market.Store{}).Observe(t.Context(), db, []market.Market{m}); err != nil {
 		t.Fatal(err)
 	}
-	err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(now), AgentID: leaderboard.MarketID, MarketID: m.ID,
+	err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(now), AgentID: settlement.MarketAgent, MarketID: m.ID,
 		HorizonAt: now, BaselineState: prediction.Fixed, Status: prediction.Open, Sample: sample, CreatedAt: now})
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -232,7 +231,7 @@ func TestQueuesThatAge(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		p := newPlace(t, db)
 		publish := func(horizon time.Time, baseline prediction.BaselineState) {
-			err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(p.now), AgentID: leaderboard.MarketID, HorizonAt: horizon,
+			err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(p.now), AgentID: settlement.MarketAgent, HorizonAt: horizon,
 				BaselineState: baseline, Status: prediction.Open, CreatedAt: p.now})
 			if err != nil {
 				t.Fatal(err)

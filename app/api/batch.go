@@ -191,7 +191,7 @@ func (a *API) refusedItem(err error) batchResultWire {
 		a.Log.Error("an item of a batch failed", "cause", fmt.Sprint(p.Cause))
 	}
 	return batchResultWire{Status: p.Status, Warnings: []string{}, Error: &itemProblemWire{
-		Type: a.Config.BaseURL + "/docs#error-" + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
+		Type: p.Type(a.Config.BaseURL), Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
 		Errors: append([]problem.Field{}, p.Fields...),
 	}}
 }

@@ -115,7 +115,7 @@ func (s *Server) begin(c *fiber.Ctx, p *problem.Error) {
 
 func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	body := problemBody{
-		Type: s.docs + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail,
+		Type: p.Type(s.baseURL), Title: p.Title, Status: p.Status, Detail: p.Detail,
 		Code: p.Code, Errors: p.Fields, RequestID: RequestID(c),
 		Cursor: p.Cursor,
 	}

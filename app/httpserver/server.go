@@ -77,7 +77,7 @@ type Server struct {
 	bodies    map[string]bodyLimit // by path; see AllowBody
 	mounted   Mounted              // nil: nothing
 	proxies   []netip.Prefix
-	docs      string // prefix of a problem's type
+	baseURL   string
 	keyHint   string // ends the 401s of this package
 	https     bool   // links and HSTS, also behind a proxy
 	accessLog bool
@@ -107,7 +107,7 @@ func New(opts Options) *Server {
 		reads:     newReadLane(max(opts.Places, 1), !cfg.RateLimitReads.Off()),
 		checks:    newChecks(cfg.RateLimitFailures, opts.Now),
 		proxies:   proxies,
-		docs:      cfg.BaseURL + "/docs#error-",
+		baseURL:   cfg.BaseURL,
 		keyHint:   keyHint(cfg),
 		https:     strings.HasPrefix(cfg.BaseURL, "https://"),
 		accessLog: cfg.LogFormat != "off",

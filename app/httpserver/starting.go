@@ -18,7 +18,7 @@ import (
 func AnswerStarting(ln *net.TCPListener, cfg *config.Config) (stop func() error) {
 	p := problem.Unavailable("The service is starting and waits for its database. Send the same request again.", time.Second)
 	body, err := json.Marshal(problemBody{
-		Type: cfg.BaseURL + "/docs#error-" + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code, Errors: []problem.Field{},
+		Type: p.Type(cfg.BaseURL), Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code, Errors: []problem.Field{},
 	})
 	if err != nil {
 		panic(err) // strings and ints always encode

@@ -56,10 +56,6 @@ func day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 // AllCategories is the category ("") of the boards over all categories.
 const AllCategories = settlement.AllCategories
 
-// MarketID is the reference agent that stands for the market. Its skill is 0 by
-// definition.
-var MarketID = settlement.MarketAgent
-
 // Board describes one built leaderboard. AsOf is the moment its sums were read.
 type Board struct {
 	bun.BaseModel `bun:"table:boards,alias:b"`

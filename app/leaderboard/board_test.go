@@ -16,6 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
@@ -236,8 +237,8 @@ func TestReferenceRows(t *testing.T) {
 		w := newWorld(t, db)
 		w.days(w.agent(agent{handle: "good", days: 14}), "sport", "2026-11-01", 40, 1)
 		w.days(w.agent(agent{handle: "bad", days: 14}), "sport", "2026-11-01", 40, -1)
-		w.days(leaderboard.MarketID, "sport", "2026-11-01", 40, 0)
-		fifty := leaderboard.MarketID
+		w.days(settlement.MarketAgent, "sport", "2026-11-01", 40, 0)
+		fifty := settlement.MarketAgent
 		fifty[15] = 2
 		w.days(fifty, "sport", "2026-11-01", 40, -3)
 		w.tick()
@@ -245,7 +246,7 @@ func TestReferenceRows(t *testing.T) {
 		if e := w.entry(everything, "fifty"); !e.Reference || e.Provisional || e.Reason != "" || e.Rank != nil {
 			t.Errorf("fifty = %+v", e)
 		}
-		w.exec("UPDATE agent_days SET cluster_sum = cluster_sum + 1 WHERE agent_id = ?", leaderboard.MarketID)
+		w.exec("UPDATE agent_days SET cluster_sum = cluster_sum + 1 WHERE agent_id = ?", settlement.MarketAgent)
 		w.days(w.agent(agent{handle: "late", days: 14}), "sport", "2026-11-02", 40, 5)
 		if err := w.builder.Rebuild(t.Context()); err == nil || !strings.Contains(err.Error(), "must be 0") {
 			t.Errorf("rebuild with a market that scores against itself: got %v, want an error", err)

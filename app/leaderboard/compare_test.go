@@ -5,8 +5,8 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 func TestCompare(t *testing.T) {
@@ -51,7 +51,7 @@ func TestCompare(t *testing.T) {
 		if len(c.Events) != 2 || c.Events[0].Title != "Event x" || c.Events[1].Title != "Title 1" || c.Events[1].A.Float() != 24 || c.Events[1].B.Float() != 9 {
 			t.Errorf("events %+v", c.Events)
 		}
-		if none, err := w.store.Compare(t.Context(), db.Reader, a, leaderboard.MarketID); err != nil || none.Shared != 0 || none.Events == nil || none.Difference != nil || none.Odds != nil {
+		if none, err := w.store.Compare(t.Context(), db.Reader, a, settlement.MarketAgent); err != nil || none.Shared != 0 || none.Events == nil || none.Difference != nil || none.Odds != nil {
 			t.Errorf("without shared events: %+v, %v", none, err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 var upsertHistory = upsert(
@@ -32,7 +33,7 @@ func historyOf(d delta, day string) (points []SkillPoint) {
 	for _, r := range d.changed {
 		old := d.before[r.AgentID]
 		none := r.Events == 0 && (old == nil || old.Events == 0)
-		if r.AgentID == MarketID || none || (old != nil && old.Tally() == r.Tally()) {
+		if r.AgentID == settlement.MarketAgent || none || (old != nil && old.Tally() == r.Tally()) {
 			continue
 		}
 		points = append(points, SkillPoint{

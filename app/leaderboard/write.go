@@ -17,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
@@ -217,7 +218,7 @@ func freshRows(p job) ([]*Row, error) {
 		rows = append(rows, r)
 	}
 	p.sums.each(p.window, p.category, add)
-	add(MarketID, &sums{})
+	add(settlement.MarketAgent, &sums{})
 	if p.main() {
 		// The main board also lists agents that have published but have no settled prediction yet.
 		for _, id := range p.listed() {
@@ -227,7 +228,7 @@ func freshRows(p job) ([]*Row, error) {
 		}
 	}
 	for _, r := range rows {
-		if r.AgentID == MarketID && (r.ClusterSum != 0 || r.ClusterSquares != 0 || r.Skill != 0) {
+		if r.AgentID == settlement.MarketAgent && (r.ClusterSum != 0 || r.ClusterSquares != 0 || r.Skill != 0) {
 			return nil, fmt.Errorf("the market scored %v points against itself, which must be 0; settlement is broken, so this board was not published", r.ClusterSum.Float())
 		}
 	}
@@ -252,7 +253,7 @@ func untouched(before map[uuid.UUID]*Row, p job) []*Row {
 	var rows []*Row
 	for id, r := range before {
 		c, ok := p.contenders[id]
-		if touched[id] || !ok || id == MarketID {
+		if touched[id] || !ok || id == settlement.MarketAgent {
 			continue
 		}
 		kept := *r

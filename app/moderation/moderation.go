@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/uptrace/bun"
 
@@ -141,14 +140,11 @@ func CheckReason(text string) (string, error) { return checkText("reason", text,
 // characters, or is empty although required.
 func checkText(field, text string, required bool) (string, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	message := plaintext.Check(text, true)
-	switch n := utf8.RuneCountInString(text); {
-	case required && n == 0:
-		message = "is required"
-	case n > MaxReason:
-		message = fmt.Sprintf("may have at most %d characters, got %d", MaxReason, n)
+	least := 0
+	if required {
+		least = 1
 	}
-	if message != "" {
+	if message := plaintext.CheckLength(text, least, MaxReason, true); message != "" {
 		return "", problem.InvalidRequest(problem.Field{Field: field, Message: message})
 	}
 	return text, nil

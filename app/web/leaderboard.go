@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/web/estimate"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
@@ -97,7 +98,7 @@ func (s *Site) boardRowOf(e *leaderboard.Row) pages.BoardRow {
 	if e.Rank != nil && e.RankLow != nil && e.RankHigh != nil {
 		r.Rank, r.RankLow, r.RankHigh = int(*e.Rank), int(*e.RankLow), int(*e.RankHigh)
 	}
-	if e.AgentID == leaderboard.MarketID {
+	if e.AgentID == settlement.MarketAgent {
 		r.Skill, r.Range = 0, nil // exactly 0 by definition
 	}
 	return r
