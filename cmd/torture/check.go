@@ -97,10 +97,11 @@ var checks = []check{
 	},
 	{
 		name:  "expensive requests",
-		tries: "Twenty addresses send the most expensive requests, four at a time each and one more with each of five keys, as fast as their limits allow, on both databases.",
+		tries: "One address, then twenty, send the most expensive requests, four at a time each and one more with each of five keys, as fast as their limits allow, on both databases. Others publish and read the list, the board page and health meanwhile.",
 		holds: "Every request of other clients is answered 200. Attackers are refused at their limits.",
 		limits: func(s *scale) string {
-			return fmt.Sprintf("99 %% of the other clients wait at most %d times as long as before the attack plus %s, and none waits longer than %s.", waitFactor, s.patience(waitFloor), longestWait)
+			return fmt.Sprintf("Each database holds %s predictions. For each of the other requests, the time within which 99 %% are answered (p99) is at most %d times its undisturbed time plus %s. None waits longer than %s.",
+				grouped(s.searchable()), waitFactor, s.waitFloor(), longestWait)
 		},
 		run: besiege,
 	},
