@@ -57,11 +57,11 @@ var checks = []check{
 	},
 	{
 		name:  "outages",
-		tries: "The disk of Postgres is filled, Postgres is stopped and frozen, a transaction locks the predictions, Redis is frozen and stopped, and the sources hang. Requests of every kind continue meanwhile.",
-		holds: "Requests that need the missing part are answered 503 with Retry-After and all others 200. Lists and pages that can't be made are answered from the last good copy, marked as stale. Afterwards every answer is 200 and current again.",
+		tries: "The disk of Postgres is filled, Postgres is stopped and frozen, a transaction locks the predictions, Redis is frozen and stopped, and the sources hang. On another node, the identity provider hangs and is stopped, another process locks the SQLite database, and the disk of that database is filled. Requests of every kind continue meanwhile.",
+		holds: "Requests that need the missing part are answered 503 with Retry-After and all others 200. So without the identity provider, only keys that are new to the node are answered 503. Lists and pages that can't be made are answered from the last good copy, marked as stale. Afterwards every answer is 200 and current again.",
 		limits: func(*scale) string {
-			return fmt.Sprintf("The answers to every round of requests come within %s, and to at most %d of all rounds within %s. The recovery takes at most %s, and after at most %d outage %s. At the moment when Redis freezes, a request takes at most %s longer, in the fastest of %d freezes.",
-				answerLimit, stalls, answerHardLimit, returnLimit, stalls, returnHardLimit, frozenRedisCost, redisFreezes)
+			return fmt.Sprintf("The answers to every round of requests come within %s, and to at most %d of all rounds on a node within %s. The recovery takes at most %s, and after at most %d outage of a node %s. Without the identity provider, a new key is answered up to %s later, and the recovery takes up to %s more. At the moment when Redis freezes, a request takes at most %s longer, in the fastest of %d freezes.",
+				answerLimit, stalls, answerHardLimit, returnLimit, stalls, returnHardLimit, newKeyExtra, providerRest, frozenRedisCost, redisFreezes)
 		},
 		run: takeAway,
 	},
