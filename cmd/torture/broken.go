@@ -26,8 +26,9 @@ type breakage struct {
 // edit replaces a text that occurs exactly once in a file.
 type edit struct{ file, from, to string }
 
-// is returns the condition that the changed copies use to make a mistake.
-func is(name string) string { return fmt.Sprintf("broken.Is(%q)", name) }
+// is returns the condition that the changed copies use to make a mistake. They import the package broken under
+// another name, because some packages have a function broken.
+func is(name string) string { return fmt.Sprintf("mistake.Is(%q)", name) }
 
 var breakages = []breakage{
 	{
@@ -106,6 +107,17 @@ var breakages = []breakage{
 		name: "redis", does: "A request waits a second for a Redis that doesn't answer.", checks: []string{"outages"}, fault: "takes",
 		edits: []edit{{"app/httpserver/limits.go", "\tif l.redis != nil && l.asksRedis(now) {\n",
 			"\tif " + is("redis") + " {\n\t\tl.patience = time.Second\n\t}\n\tif l.redis != nil && l.asksRedis(now) {\n"}},
+	},
+	{
+		name: "refusal", does: "A key that the identity provider can't check is refused as a wrong key.", checks: []string{"outages"}, fault: "a new key: 401",
+		edits: []edit{{"app/identity/provider.go", "\tcase err != nil:\n\t\treturn finding{}, unavailable(err)\n",
+			"\tcase err != nil && " + is("refusal") + ":\n\t\treturn finding{refusal: p.invalid(), until: now.Add(keepRefused)}, nil\n" +
+				"\tcase err != nil:\n\t\treturn finding{}, unavailable(err)\n"}},
+	},
+	{
+		name: "lock", does: "A publish on SQLite waits seven seconds for another process.", checks: []string{"outages"}, fault: "locked by another process",
+		edits: []edit{{"app/database/database.go", "servicePatience.Milliseconds())",
+			"servicePatience.Milliseconds()*map[bool]int64{true: 10, false: 1}[" + is("lock") + "])"}},
 	},
 	{
 		name: "patience", does: "The server waits ten minutes for a client to send.", checks: []string{"slow clients"},
@@ -247,7 +259,7 @@ func (e edit) apply(root string, texts map[string]string) error {
 			return err
 		}
 		const imports = "\nimport (\n"
-		text = strings.Replace(string(source), imports, imports+"\t\"github.com/pulsecast/pulsecast/app/broken\"\n", 1)
+		text = strings.Replace(string(source), imports, imports+"\tmistake \"github.com/pulsecast/pulsecast/app/broken\"\n", 1)
 	}
 	if n := strings.Count(text, e.from); n != 1 {
 		return fmt.Errorf("%s contains this text %d times, want once: %s", e.file, n, e.from)

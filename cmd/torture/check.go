@@ -57,11 +57,11 @@ var checks = []check{
 	},
 	{
 		name:  "outages",
-		tries: "The disk of Postgres is filled, Postgres is stopped and frozen, a transaction locks the predictions, Redis is frozen and stopped, and the sources hang. Requests of every kind continue meanwhile.",
-		holds: "Requests that need the missing part are answered 503 with Retry-After and all others 200. Lists and pages that can't be made are answered from the last good copy, marked as stale. Afterwards every answer is 200 and current again.",
+		tries: "The disk of Postgres is filled, Postgres is stopped and frozen, a transaction locks the predictions, Redis is frozen and stopped, and the sources hang. On another node, the identity provider hangs and is stopped, another process locks the SQLite database, and the disk of that database is filled. Requests of every kind continue meanwhile.",
+		holds: "Requests that need the missing part are answered 503 with Retry-After and all others 200. So without the identity provider, only keys that are new to the node are answered 503. Lists and pages that can't be made are answered from the last good copy, marked as stale. Afterwards every answer is 200 and current again.",
 		limits: func(*scale) string {
-			return fmt.Sprintf("The answers to every round of requests come within %s, and to at most %d of all rounds within %s. The recovery takes at most %s, and after at most %d outage %s. At the moment when Redis freezes, a request takes at most %s longer, in the fastest of %d freezes.",
-				answerLimit, stalls, answerHardLimit, returnLimit, stalls, returnHardLimit, frozenRedisCost, redisFreezes)
+			return fmt.Sprintf("The answers to every round of requests come within %s, and to at most %d of all rounds on a node within %s. The recovery takes at most %s, and after at most %d outage of a node %s. Without the identity provider, a new key is answered up to %s later, and the recovery takes up to %s more. At the moment when Redis freezes, a request takes at most %s longer, in the fastest of %d freezes.",
+				answerLimit, stalls, answerHardLimit, returnLimit, stalls, returnHardLimit, newKeyExtra, providerRest, frozenRedisCost, redisFreezes)
 		},
 		run: takeAway,
 	},
@@ -97,10 +97,11 @@ var checks = []check{
 	},
 	{
 		name:  "expensive requests",
-		tries: "Twenty addresses send the most expensive requests, four at a time each and one more with each of five keys, as fast as their limits allow, on both databases.",
+		tries: "One address, then twenty, send the most expensive requests, four at a time each and one more with each of five keys, as fast as their limits allow, on both databases. Others publish and read the list, the board page and health meanwhile.",
 		holds: "Every request of other clients is answered 200. Attackers are refused at their limits.",
 		limits: func(s *scale) string {
-			return fmt.Sprintf("99 %% of the other clients wait at most %d times as long as before the attack plus %s, and none waits longer than %s.", waitFactor, s.patience(waitFloor), longestWait)
+			return fmt.Sprintf("Each database holds %s predictions. For each of the other requests, the time within which 99 %% are answered (p99) is at most %d times its undisturbed time plus %s. None waits longer than %s.",
+				grouped(s.searchable()), waitFactor, s.waitFloor(), longestWait)
 		},
 		run: besiege,
 	},

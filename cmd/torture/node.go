@@ -121,7 +121,7 @@ func (n *node) command(args ...string) (string, error) {
 // client keeps connections open. Its requests time out after a minute.
 var client = &http.Client{
 	Timeout:   time.Minute,
-	Transport: &http.Transport{MaxIdleConnsPerHost: 128, IdleConnTimeout: 5 * time.Second},
+	Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 5 * time.Second},
 }
 
 // request is a request to send.
