@@ -98,8 +98,8 @@ type outages struct {
 
 // takeAway takes each part away under load, one after another.
 func takeAway(l *lab) {
-	if takeFromSQLite(l); !l.caught() {
-		takeFromPostgres(l)
+	if takeFromPostgres(l); !l.caught() {
+		takeFromSQLite(l)
 	}
 }
 
