@@ -1,16 +1,21 @@
 package app_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/config"
 )
 
 // engine returns the command of a container engine that works here, or "".
@@ -124,12 +129,75 @@ func TestEmptyRoot(t *testing.T) {
 	}
 }
 
-// compose loads compose.yaml as docker compose does, with these settings.
-func compose(t *testing.T, settings ...string) ([]byte, error) {
-	cmd := exec.CommandContext(t.Context(), "go", "run", "-modfile=tools.mod", "./.ci/compose", "compose.yaml")
+// compose loads compose.yaml as docker compose does, with these contents of .env and these settings. Without
+// contents there is no .env.
+func compose(t *testing.T, dotEnv string, settings ...string) ([]byte, error) {
+	t.Helper()
+	text, err := os.ReadFile("../compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	files := map[string][]byte{"compose.yaml": text}
+	if dotEnv != "" {
+		files[".env"] = []byte(dotEnv)
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-modfile=tools.mod", "./.ci/compose", filepath.Join(dir, "compose.yaml"))
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), settings...)
-	return cmd.CombinedOutput()
+	var failed bytes.Buffer // not part of the output, because go reports its downloads there
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if err != nil {
+		return failed.Bytes(), err
+	}
+	return out, nil
+}
+
+// TestComposePassesSettings checks that every setting in .env reaches the program, except the addresses that
+// compose.yaml decides itself.
+func TestComposePassesSettings(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Config]()) {
+		if name := f.Tag.Get("env"); name != "" {
+			want[name] = "of-" + strings.ToLower(name)
+		}
+	}
+	for _, name := range []string{"BACKUP_DIR", "BACKUP_EVERY", "BACKUP_KEEP", "DRAIN", "RATE_LIMIT_READS", "RATE_LIMIT_WRITES", "IDENTITY_URL", "IDENTITY_CLIENT_SECRET"} {
+		if want[name] == "" {
+			t.Errorf("%s isn't among the settings of the program", name)
+		}
+	}
+	var dotEnv strings.Builder
+	dotEnv.WriteString("POSTGRES_PASSWORD=first\nREDIS_PASSWORD=second\n")
+	for name, value := range want {
+		fmt.Fprintf(&dotEnv, "%s=%s\n", name, value)
+	}
+	out, err := compose(t, dotEnv.String())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var project struct {
+		Services map[string]struct{ Environment map[string]string }
+	}
+	if err := json.Unmarshal(out, &project); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want["ADDR"] = "0.0.0.0:8080"
+	want["DATABASE_URL"] = "postgres://pulsecast:first@postgres:5432/pulsecast?sslmode=disable"
+	want["REDIS_URL"] = "redis://:second@redis:6379/0"
+	got := project.Services["pulsecast"].Environment
+	for name, value := range want {
+		if got[name] != value {
+			t.Errorf("%s is %q in the container, want %q", name, got[name], value)
+		}
+	}
 }
 
 func TestCompose(t *testing.T) {
@@ -138,11 +206,11 @@ func TestCompose(t *testing.T) {
 	for i, setting := range needed { // each needed setting is left out once
 		name, _, _ := strings.Cut(setting, "=")
 		others := append(append([]string{name + "="}, needed[:i]...), needed[i+1:]...)
-		if out, err := compose(t, others...); err == nil || !strings.Contains(string(out), "set "+name+" in .env") {
+		if out, err := compose(t, "", others...); err == nil || !strings.Contains(string(out), "set "+name+" in .env") {
 			t.Errorf("without %s: %v\n%s", name, err, out)
 		}
 	}
-	out, err := compose(t, needed...)
+	out, err := compose(t, "", needed...)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -1,5 +1,6 @@
-// Command compose loads a compose file as docker compose does, with settings from the environment and
-// the services of all profiles, and prints it as JSON. Build it with tools.mod, which has the loader:
+// Command compose loads a compose file as docker compose does, with the services of all profiles and
+// with settings from the environment and from .env beside the file. It prints the result as JSON.
+// Build it with tools.mod, which has the loader:
 //
 //	go run -modfile=tools.mod ./.ci/compose compose.yaml
 package main
@@ -21,7 +22,7 @@ func main() {
 }
 
 func run(files []string) error {
-	options, err := cli.NewProjectOptions(files, cli.WithOsEnv, cli.WithProfiles([]string{"*"}))
+	options, err := cli.NewProjectOptions(files, cli.WithOsEnv, cli.WithEnvFiles(), cli.WithDotEnv, cli.WithProfiles([]string{"*"}))
 	if err != nil {
 		return err
 	}
