@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -35,22 +36,64 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 		}
 	}
 	var errs []error
+	var unclear []*market.Market
 	for i := range candidates {
 		m := &candidates[i]
 		_, open := unsettled[m.ID]
-		changed, err := s.observe(ctx, m, stored[m.ID], open)
+		// A prediction published while the market closed may have missed the application of the
+		// outcome. It is still open.
+		if open && m.Closed && decided(stored[m.ID]) {
+			work[m.ID] = struct{}{}
+		}
+		v := m.Verdict()
+		if open && v.Stage == market.AskBook && s.winner != nil && observable(m, stored[m.ID]) {
+			unclear = append(unclear, m)
+			continue
+		}
+		changed, err := s.observe(ctx, m, stored[m.ID], v)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("decide market %s: %w", m.ID, err))
 			continue
 		}
-		// A prediction published while the market closed may have missed the application of the
-		// outcome. It is still open.
-		if changed || (open && m.Closed && decided(stored[m.ID])) {
+		if changed {
 			work[m.ID] = struct{}{}
 		}
 	}
 	for id := range work {
 		errs = append(errs, s.apply(ctx, id))
+	}
+	return errors.Join(append(errs, s.askBook(ctx, unclear, stored))...)
+}
+
+// bookPatience is how long the order book may take for all markets of one reading.
+const bookPatience = 15 * time.Second
+
+// askBook decides and applies the outcomes of markets for which the order book must be asked. It comes after all
+// others and has a time limit of its own, so an order book that doesn't answer delays nothing else.
+func (s *Service) askBook(ctx context.Context, list []*market.Market, stored map[string]*Outcome) error {
+	asking, cancel := context.WithTimeout(ctx, bookPatience)
+	defer cancel()
+	var errs []error
+	for _, m := range list {
+		winner, ok, err := s.winner(asking, m)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("ask the order book about market %s: %w", m.ID, err))
+			if asking.Err() != nil {
+				break
+			}
+			continue
+		}
+		v := m.Verdict()
+		if ok {
+			v = m.DecidedBy(winner)
+		}
+		changed, err := s.observe(ctx, m, stored[m.ID], v)
+		if err == nil && changed {
+			err = s.apply(ctx, m.ID)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("decide market %s: %w", m.ID, err))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -120,11 +163,17 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 	return open, nil
 }
 
-// observe decides the market's outcome from its stored state if that differs from the current
+// observable reports whether a reading of a closed market may decide its outcome. An admin's ruling stays, and so does
+// a decision that is newer than the reading.
+func observable(m *market.Market, before *Outcome) bool {
+	return m.Closed && !(decided(before) && before.Source == sourceAdmin) && (before == nil || !m.ObservedAt.Before(before.DecidedAt))
+}
+
+// observe decides the market's outcome as v says if that differs from the current
 // outcome, and reports whether it did. An admin's ruling stays until the market reopens, whatever the
 // closed market shows. But a correction of the closing time always counts, because a ruling and the
 // order book say what happened and not when the market closed.
-func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome, open bool) (bool, error) {
+func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome, v market.Verdict) (bool, error) {
 	if before != nil && m.ObservedAt.Before(before.DecidedAt) {
 		return false, nil // decided after this reading
 	}
@@ -137,18 +186,8 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 	if decided(before) && before.Source == sourceAdmin {
 		return s.moveClosing(ctx, m, before)
 	}
-	v := m.Verdict()
-	if v.Stage == market.AskBook && open && s.winner != nil {
-		winner, ok, err := s.winner(ctx, m)
-		if err != nil {
-			return false, err
-		}
-		if ok {
-			v = m.DecidedBy(winner)
-		}
-	}
 	if v.Stage == market.AskBook && decided(before) {
-		return s.moveClosing(ctx, m, before) // the book decided the outcome before and isn't asked again
+		return s.moveClosing(ctx, m, before) // the book decided the outcome before
 	}
 	if v.Stage != market.Settled && v.Stage != market.Voided {
 		return false, nil
