@@ -120,10 +120,8 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item)
 		if p.Ruled {
 			continue
 		}
-		if to, ok := o.placeOf(p.Outcome, p.CreatedAt); ok {
-			if err := b.move(p, to); err != nil {
-				return err
-			}
+		if err := b.move(p, o.placeOf(p.Outcome, p.CreatedAt)); err != nil {
+			return err
 		}
 	}
 	if err := b.write(ctx, tx); err != nil || len(b.predictions) == 0 {
@@ -155,10 +153,8 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 		return err
 	}
 	for _, row := range rows {
-		if to, ok := o.placeOf(row.Outcome, row.ObservedAt); ok {
-			if err := b.moveReference(row, to); err != nil {
-				return err
-			}
+		if err := b.moveReference(row, o.placeOf(row.Outcome, row.ObservedAt)); err != nil {
+			return err
 		}
 	}
 	if err := b.write(ctx, tx); err != nil {

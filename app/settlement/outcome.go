@@ -113,11 +113,11 @@ const (
 	noteLate = "Published after the market had closed."
 )
 
-// placeOf returns the place of a prediction on the named outcome, published at the given time. It
-// reports false if the market no longer has that outcome.
-func (o *Outcome) placeOf(name string, published time.Time) (place, bool) {
+// placeOf returns the place of a prediction on the named outcome, published at the given time. A prediction whose
+// outcome the market no longer has is open: it waits for an admin.
+func (o *Outcome) placeOf(name string, published time.Time) place {
 	if o.State == stateOpen {
-		return place{Status: prediction.Open}, true
+		return place{Status: prediction.Open}
 	}
 	p := place{Source: o.Source, Note: o.Note, At: o.ClosedAt}
 	if p.At.IsZero() {
@@ -128,15 +128,18 @@ func (o *Outcome) placeOf(name string, published time.Time) (place, bool) {
 		if p.Note == "" {
 			p.Note = noteVoid
 		}
-		return p, true
+		return p
 	}
 	if !o.ClosedAt.IsZero() && published.After(o.ClosedAt) {
 		p.Status, p.Note = prediction.Void, noteLate
-		return p, true
+		return p
 	}
 	y, ok := o.value(name)
+	if !ok {
+		return place{Status: prediction.Open}
+	}
 	p.Status, p.Value, p.Outcome = prediction.Resolved, y, o.Winner
-	return p, ok
+	return p
 }
 
 // OutcomeOf returns a market's outcome, or nil if none is decided.
