@@ -157,6 +157,78 @@ func TestOrderBookDecides(t *testing.T) {
 	})
 }
 
+// TestOrderBookIsAskedLast checks that an order book that doesn't answer delays no market with a clear result, and that
+// it gets a time limit of its own.
+func TestOrderBookIsAskedLast(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		s := w.service(0)
+		unclear, clear := w.market("1", "", "x", start), w.market("2", "", "x", start)
+		waits, settles := w.trade(s, unclear, w.agent(1), .6, .7), w.trade(s, clear, w.agent(2), .6, .7)
+		asked := 0
+		s.winner = func(ctx context.Context, m *market.Market) (int, bool, error) {
+			asked++
+			if m.ID != "1" {
+				t.Errorf("the order book is asked about market %s", m.ID)
+			}
+			if limit, ok := ctx.Deadline(); !ok || time.Until(limit) > bookPatience {
+				t.Errorf("the order book may take until %v, %t", limit, ok)
+			}
+			if p := w.prediction(settles); p.Status != prediction.Resolved {
+				t.Errorf("the prediction on the clear market is %s while the order book is asked", p.Status)
+			}
+			return 0, false, context.DeadlineExceeded
+		}
+		closeWith(unclear, w.clock, .6, .4)
+		closeWith(clear, w.clock, 1, 0)
+		if err := s.AfterMarkets(t.Context(), w.observe(unclear, clear)); !errors.Is(err, context.DeadlineExceeded) || asked != 1 {
+			t.Errorf("asked %d times, got error %v", asked, err)
+		}
+		if p := w.prediction(waits); p.Status != prediction.Open {
+			t.Errorf("the prediction on the unclear market is %s", p.Status)
+		}
+	})
+}
+
+// TestRenamedOutcomes checks that a correction takes a score back if the market has renamed the prediction's outcome at
+// the same time. The prediction then waits for an admin.
+func TestRenamedOutcomes(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		s := w.service(0)
+		m := w.market("1", "", "x", start, "Dem", "Rep")
+		id := w.trade(s, m, w.agent(1), .6, .7)
+		closeWith(m, w.clock, 1, 0)
+		w.tick(s, m)
+		if p := w.prediction(id); p.Status != prediction.Resolved {
+			t.Fatalf("the prediction is %s", p.Status)
+		}
+		m.Outcomes = []string{"Democrat", "Republican"}
+		closeWith(m, m.ClosedAt, 0, 1)
+		w.tick(s, m)
+		if p := w.prediction(id); p.Status != prediction.Open || p.Edge != nil {
+			t.Errorf("after the correction: %+v", p)
+		}
+		if got, want := w.ledger(id), "0 score 1 Dem 7\n1 reversal 1 Dem -7\n"; got != want {
+			t.Errorf("ledger:\n%swant:\n%s", got, want)
+		}
+		stuck, err := s.Waiting(t.Context(), 10)
+		if err != nil || len(stuck) != 1 || stuck[0].Market.ID != "1" || stuck[0].Reason != ReasonOutcomeGone {
+			t.Errorf("waiting markets %+v, error %v", stuck, err)
+		}
+		w.rebuilt()
+		if _, err := s.Rule(t.Context(), KindMarketVoided, "1", Ruling{Note: "renamed upstream", Actor: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		if p := w.prediction(id); p.Status != prediction.Void {
+			t.Errorf("after a ruling the prediction is %s", p.Status)
+		}
+		w.rebuilt()
+	})
+}
+
 // refused checks the status of a refusal and that its text contains the words.
 func refused(t *testing.T, err error, status int, words ...string) {
 	t.Helper()
@@ -354,6 +426,10 @@ func TestVanishedMarket(t *testing.T) {
 		}
 		if ids, err := s.Unsettled(ctx, 10); err != nil || !slices.Equal(ids, []string{"1", "2"}) {
 			t.Errorf("markets to read by id: %v, error %v", ids, err)
+		}
+		w.must(market.Store{}.Retire(ctx, db, []string{"1", "2"}))
+		if ids, err := s.Unsettled(ctx, 10); err != nil || !slices.Equal(ids, []string{"1"}) {
+			t.Errorf("markets to read by id, of which the source knows none: %v, error %v", ids, err)
 		}
 		if p := w.prediction(id); p.Status != prediction.Open {
 			t.Errorf("the prediction is %s, want open", p.Status)

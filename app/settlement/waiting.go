@@ -16,14 +16,15 @@ import (
 // Unsettled lists up to limit markets that must be read by id to learn their outcome, the longest
 // unseen first. These are markets with an open prediction or reference row, and markets decided
 // within the last week, whose outcome may still change. Sample markets are left out, because no
-// source knows them.
+// source knows them. A market that the source no longer knows is read only for its open predictions: with reference
+// rows alone it would take a place for ever.
 func (s *Service) Unsettled(ctx context.Context, limit int) ([]string, error) {
 	var ids []string
 	err := s.db.Reader.NewSelect().TableExpr("(?) AS m", market.Select(s.db.Reader)).Column("m.id").
 		Join("LEFT JOIN market_outcomes AS o ON o.market_id = m.id").
 		Where("NOT m.sample").
 		Where("o.decided_at > ? OR ((o.market_id IS NULL OR o.state = 'open' OR NOT o.applied) AND (EXISTS (?)"+
-			" OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')))",
+			" OR ((m.active OR m.closed) AND EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open'))))",
 			s.now().UTC().AddDate(0, 0, -7), prediction.OpenOn(s.db.Reader, "m.id")).
 		Order("m.observed_at", "m.id").Limit(int64(limit)).Scan(ctx, &ids)
 	if err != nil {
