@@ -103,7 +103,7 @@ func (Store) NextPending(ctx context.Context, db bun.IDB, markets []string, afte
 func SelectPending(db bun.IDB, agents []uuid.UUID, markets []string, after Place, limit int) *bun.SelectQuery {
 	return selectPending(db, markets, after, limit).Where("s.agent_id IN (?)", bun.List(agents)).
 		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.market_category", "p.confidence",
-			"p.created_at", "p.scheduled_close_at").
+			"p.created_at", "p.scheduled_close_at", "s.status").
 		ColumnExpr("(SELECT r.confidence FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id" +
 			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous")
 }

@@ -54,6 +54,7 @@ type pending struct {
 	OutcomeIndex     int
 	EventKey         string
 	Confidence       float64
+	Status           prediction.Status
 	CreatedAt        time.Time
 	ScheduledCloseAt time.Time `bun:",nullzero"`
 	Previous         *float64

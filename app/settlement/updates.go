@@ -15,7 +15,7 @@ func (p *pending) fixed(b *prediction.Baseline, at time.Time) update.Update {
 		Type: update.PredictionBaseline, At: at, Private: true,
 		Ref: update.Ref{
 			Prediction: &update.Prediction{
-				ID: p.ID, AgentID: p.AgentID, Status: string(prediction.Open), Confidence: &p.Confidence, Baseline: b.Q,
+				ID: p.ID, AgentID: p.AgentID, Status: string(p.Status), Confidence: &p.Confidence, Baseline: b.Q,
 			},
 			Market: prediction.MarketRef(p.MarketID, p.EventKey, p.MarketCategory),
 		},
