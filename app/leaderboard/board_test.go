@@ -297,6 +297,34 @@ func TestIncrementalEqualsRebuild(t *testing.T) {
 	})
 }
 
+// TestLastDayGivesARank checks that an agent that lacks only days of publication gets its rank with the publication on
+// the last of them, although nothing settles.
+func TestLastDayGivesARank(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		id := w.agent(agent{handle: "one", days: 13})
+		w.days(id, "sport", "2026-11-01", 30, 1)
+		w.tick()
+		w.wantBoard(everything, "- market", "- one")
+		w.clock.move(time.Minute)
+		w.exec("UPDATE agent_tallies SET publication_days = 14 WHERE agent_id = ?", id)
+		if !w.tick() {
+			t.Fatal("the tick after the last day built no board")
+		}
+		w.clock.move(2 * time.Second)
+		for _, category := range []string{leaderboard.AllCategories, "sport"} {
+			if e := w.entry(leaderboard.Filter{Category: category}, "one"); e.Rank == nil {
+				t.Errorf("no rank in %q: %s", category, e.Reason)
+			}
+		}
+		w.clock.move(time.Minute)
+		if w.tick() {
+			t.Error("the same day built a board again")
+		}
+	})
+}
+
 // TestEarlySettlementBuildsNoBoard checks that an event that settles before its scheduled day
 // leaves the boards unchanged.
 func TestEarlySettlementBuildsNoBoard(t *testing.T) {

@@ -143,7 +143,7 @@ func (b *Builder) within(at time.Time) time.Time {
 
 // readAll reads the agents and sums for all boards, and how far the ledger has been read.
 func (b *Builder) readAll(ctx context.Context, db bun.IDB, at time.Time) (p job, mark ledgerMark, err error) {
-	if mark, err = readMark(ctx, db, at); err != nil {
+	if mark, err = b.readMark(ctx, db, at); err != nil {
 		return p, mark, err
 	}
 	contenders, err := readContenders(ctx, db)

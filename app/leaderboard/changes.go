@@ -28,22 +28,28 @@ type ledgerMark struct {
 	Entries int64
 	// Publishers counts the agents that have ever published.
 	Publishers int64
+	// EnoughDays counts the agents that have published on as many days as a rank needs.
+	EnoughDays int64
 	// Generation moves when an agent is disabled, enabled or changes its profile, on any node.
 	Generation int64
 }
 
-func readMark(ctx context.Context, db bun.IDB, at time.Time) (ledgerMark, error) {
+func (b *Builder) readMark(ctx context.Context, db bun.IDB, at time.Time) (ledgerMark, error) {
 	m := ledgerMark{From: at.Add(-ledgerOverlap)}
-	err := m.count(ctx, db)
+	err := b.count(ctx, db, &m)
 	return m, err
 }
 
-func (m *ledgerMark) count(ctx context.Context, db bun.IDB) error {
+// count counts again what m counts.
+func (b *Builder) count(ctx context.Context, db bun.IDB, m *ledgerMark) error {
 	var err error
 	if m.Entries, err = settlement.CountEntries(ctx, db, m.From); err != nil {
 		return err
 	}
 	if m.Publishers, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
+		return err
+	}
+	if m.EnoughDays, err = (prediction.Store{}).PublishersOn(ctx, db, b.thresholds.Days); err != nil {
 		return err
 	}
 	m.Generation, err = agent.CurrentGeneration(ctx, db)
@@ -61,10 +67,10 @@ type changes struct {
 func (c *changes) none() bool { return len(c.agents) == 0 }
 
 // changes finds the agents and categories with new ledger entries, the agents that published for
-// the first time, and the agents whose status or model differs from the board.
+// the first time or on the last day that a rank needs, and the agents whose status or model differs from the board.
 func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 	current := b.seen
-	if err := current.count(ctx, b.db.Reader); err != nil {
+	if err := b.count(ctx, b.db.Reader, &current); err != nil {
 		return changes{}, err
 	}
 	if current == b.seen {
@@ -72,12 +78,12 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 	}
 	// Read the new mark before the entries, so that the next Tick finds entries committed in
 	// between.
-	mark, err := readMark(ctx, b.db.Reader, at)
+	mark, err := b.readMark(ctx, b.db.Reader, at)
 	if err != nil {
 		return changes{}, err
 	}
 	// Count again, so that the checks below cover everything that the new mark has counted.
-	if err := current.count(ctx, b.db.Reader); err != nil {
+	if err := b.count(ctx, b.db.Reader, &current); err != nil {
 		return changes{}, err
 	}
 	c := changes{agents: map[uuid.UUID]bool{}, categories: map[string]bool{AllCategories: true}, mark: mark}
@@ -88,6 +94,11 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 	}
 	if current.Publishers != b.seen.Publishers {
 		if err := c.arrived(ctx, b.db.Reader); err != nil {
+			return changes{}, err
+		}
+	}
+	if current.EnoughDays != b.seen.EnoughDays {
+		if err := c.waited(ctx, b.db.Reader, b.thresholds.Days); err != nil {
 			return changes{}, err
 		}
 	}
@@ -144,6 +155,22 @@ func (c *changes) arrived(ctx context.Context, db bun.IDB) error {
 	}
 	for _, id := range ids {
 		c.agents[id] = true
+	}
+	return nil
+}
+
+// waited adds the agents without a rank on the main board that have published on exactly as many days as a rank
+// needs.
+func (c *changes) waited(ctx context.Context, db bun.IDB, days int64) error {
+	var ids []uuid.UUID
+	err := db.NewRaw(`SELECT t.agent_id FROM (?) AS t
+		JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = t.agent_id AND r.version = (`+mainVersion+`)
+		WHERE t.publication_days = ? AND r.provisional`, prediction.SelectTallies(db), All, AllCategories, days).Scan(ctx, &ids)
+	if err != nil {
+		return fmt.Errorf("read agents with enough days: %w", err)
+	}
+	for _, id := range ids {
+		c.agents[id], c.everywhere = true, true
 	}
 	return nil
 }

@@ -249,6 +249,14 @@ func (Store) Publishers(ctx context.Context, db bun.IDB) (n int64, err error) {
 	return n, nil
 }
 
+// PublishersOn returns how many agents have published on a market on at least days different UTC days.
+func (Store) PublishersOn(ctx context.Context, db bun.IDB, days int64) (n int64, err error) {
+	if err := SelectTallies(db).ColumnExpr("COUNT(*)").Where("t.publication_days >= ?", days).Scan(ctx, &n); err != nil {
+		return 0, fmt.Errorf("count publishers: %w", err)
+	}
+	return n, nil
+}
+
 // ReplaceTallies replaces all tallies of the given agents.
 func ReplaceTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID, tallies []Tally) error {
 	if _, err := tx.NewDelete().Model((*Tally)(nil)).Where("agent_id IN (?)", bun.List(agents)).Exec(ctx); err != nil {
