@@ -225,8 +225,8 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 	return w, nil
 }
 
-// viewer returns the viewer of the caller's answers. It is the public unless the caller has predictions that
-// only it may see yet. publisher is the caller if it has just published. So most callers share the copies in
+// viewer returns the viewer of the caller's answers. It is the public unless the caller may read the agent's private
+// data, and the agent has predictions that only it may see yet. publisher is the caller if it has just published. So most callers share the copies in
 // memory.
 func (a *API) viewer(c *fiber.Ctx) (viewer agent.Viewer, publisher uuid.UUID, err error) {
 	me := callerID(c)
@@ -237,7 +237,7 @@ func (a *API) viewer(c *fiber.Ctx) (viewer agent.Viewer, publisher uuid.UUID, er
 	if err != nil {
 		return viewer, publisher, err
 	}
-	if own.Unrevealed {
+	if own.Unrevealed && caller(c).Allows(agent.ScopeRead) {
 		viewer.AgentID = me
 	}
 	if own.LastPublishedAt.After(a.Now().Add(-leaderboard.OwnWithin)) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
@@ -252,6 +253,28 @@ func TestStreamNeedsRead(t *testing.T) {
 			}
 			if err := res.Body.Close(); err != nil || strings.Contains(said, "prediction.baseline") != sees || !strings.Contains(said, "heartbeat") {
 				t.Errorf("scope %s, %v:\n%s", scope, err, said)
+			}
+		}
+	})
+}
+
+// TestWithheldNeedsRead checks that a program that may only publish sees no prediction before its reveal.
+func TestWithheldNeedsRead(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		const title = "Is it a secret?"
+		s.mustCall("POST", "/api/predictions", s.key, published(title))
+		s.inTx(func(ctx context.Context, tx bun.Tx) error {
+			if _, err := tx.ExecContext(ctx, "UPDATE predictions SET unrevealed = TRUE, reveal = 'close'"); err != nil {
+				return err
+			}
+			return generation.Moved(ctx, tx, generation.Predictions)
+		})
+		p := s.register()
+		for scope, sees := range map[string]bool{"publish": false, "read": true} {
+			p.Scopes = []string{scope}
+			res := s.do("GET", s.base+"/api/predictions", "", "", "Authorization", "Bearer "+p.signIn().AccessToken)
+			if res.status != 200 || strings.Contains(string(res.body), title) != sees {
+				t.Errorf("scope %s: %d %s", scope, res.status, res.body)
 			}
 		}
 	})
