@@ -150,6 +150,47 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 	})
 }
 
+// afterAdmin runs once, after a query has read an admin.
+type afterAdmin struct {
+	ran atomic.Bool
+	run func()
+}
+
+func (*afterAdmin) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (a *afterAdmin) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if strings.Contains(e.Query, `FROM "admins"`) && a.ran.CompareAndSwap(false, true) {
+		a.run()
+	}
+}
+
+// TestPasswordChangesDuringSignIn checks that a sign-in with the old password gets no session if the password changes, or
+// the admin is removed, while it is being checked.
+func TestPasswordChangesDuringSignIn(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(ctx context.Context, tx bun.Tx) error{
+		"another password": func(ctx context.Context, tx bun.Tx) error {
+			_, err := store.SetPassword(ctx, tx, audit.Shell, "eve", "another password", start)
+			return err
+		},
+		"removed": func(ctx context.Context, tx bun.Tx) error { return store.Remove(ctx, tx, audit.Shell, "eve", start) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+					_, err := store.Create(ctx, tx, audit.Shell, "eve", password, start)
+					return err
+				})
+				db.Watch(&afterAdmin{run: func() { inTx(t, db, change) }})
+				if token, _, err := store.SignIn(t.Context(), db, "eve", password, "192.0.2.1", start); code(err) != "invalid_sign_in" {
+					t.Errorf("token %q, %v", token, err)
+				}
+			})
+		})
+	}
+}
+
 // TestProviderAdminsHaveNoPassword checks that an admin of the identity provider can't get a
 // password, which would stay valid after the provider withdraws the admin's access.
 func TestProviderAdminsHaveNoPassword(t *testing.T) {

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -59,9 +61,12 @@ func (s Store) SignIn(
 		stored = a.Password
 	}
 	if len(password) > MaxPassword || !matches(stored, password) || !known {
-		return "", nil, problem.New(problem.CodeInvalidSignIn, "The name or the password is wrong.")
+		return "", nil, wrongSignIn()
 	}
 	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if err := confirm(ctx, tx, a); err != nil {
+			return err
+		}
 		if token, err = s.StartSession(ctx, tx, a, address, now); err != nil {
 			return err
 		}
@@ -73,6 +78,24 @@ func (s Store) SignIn(
 		})
 	})
 	return token, a, err
+}
+
+func wrongSignIn() error {
+	return problem.New(problem.CodeInvalidSignIn, "The name or the password is wrong.")
+}
+
+// confirm locks the row of an admin. It refuses the sign-in if the admin was removed or got another password while the
+// old one was being checked.
+func confirm(ctx context.Context, tx bun.Tx, a *Admin) error {
+	var now string
+	err := database.ForUpdate(tx.NewSelect().Model((*Admin)(nil)).Column("password").Where("id = ?", a.ID)).Scan(ctx, &now)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && now != a.Password:
+		return wrongSignIn()
+	case err != nil:
+		return fmt.Errorf("read an admin again: %w", err)
+	}
+	return nil
 }
 
 // limit is how many attempts of a subject are allowed within failWindow.
