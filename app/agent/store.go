@@ -322,9 +322,9 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents))
 }
 
-// SetOwner stores the owner that the identity provider names.
+// SetOwner stores the owner that the identity provider names. A closed account gets none.
 func (Store) SetOwner(ctx context.Context, db bun.IDB, id uuid.UUID, owner string) error {
-	_, err := db.NewUpdate().Model((*Agent)(nil)).Set("owner = ?", owner).Where("id = ?", id).Exec(ctx)
+	_, err := db.NewUpdate().Model((*Agent)(nil)).Set("owner = ?", owner).Where("id = ?", id).Where("closed_at IS NULL").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("set the owner of an agent: %w", err)
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -48,7 +47,7 @@ func (a *API) closeAccount(c *fiber.Ctx) error {
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}
-	closed, err := a.Moderation.CloseOwnAccount(c.UserContext(), me.Agent, confirm, httpserver.ClientAddr(c).String())
+	closed, err := a.Moderation.CloseOwnAccount(c.UserContext(), me.Agent, confirm)
 	if err != nil {
 		return err
 	}

@@ -24,14 +24,14 @@ type Closed struct {
 }
 
 // CloseOwnAccount closes the account of the agent that asks. See CloseAccount. confirm must be the
-// agent's handle, else 422 invalid_request.
-func (s *Service) CloseOwnAccount(ctx context.Context, me *agent.Agent, confirm, address string) (*Closed, error) {
+// agent's handle, else 422 invalid_request. The audit log doesn't get the agent's address, because it is kept for ever.
+func (s *Service) CloseOwnAccount(ctx context.Context, me *agent.Agent, confirm string) (*Closed, error) {
 	if confirm != me.Handle {
 		return nil, problem.InvalidRequest(problem.Field{Field: "confirm", Message: fmt.Sprintf(
 			"must be %q, the handle of the account to close. Closing can't be undone: download GET /api/agents/me/export first", me.Handle,
 		)})
 	}
-	return s.closeAccount(ctx, Act{Actor: audit.Agent, Address: address}, me.Handle)
+	return s.closeAccount(ctx, Act{Actor: audit.Agent}, me.Handle)
 }
 
 // CloseAccount closes an agent's account for good: see agent.Store.Close and prediction.Erase.

@@ -17,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // erasedChunk is the most rows of a table that one transaction of a closing may erase, and erasedPredictions the most
@@ -227,6 +228,35 @@ func (f beforeQuery) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context
 }
 
 func (beforeQuery) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// TestNoReportAfterClosing checks that a request that began before its agent's account was closed adds no report after
+// that. Nothing would erase the report's text.
+func TestNoReportAfterClosing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		_, ids := predict(t, db, prediction.Prediction{Title: "One"})
+		var bea *agent.Agent
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) (err error) {
+			bea, err = (agent.Store{}).Create(ctx, tx, agent.New{Profile: agent.Profile{Name: "Bea"}, At: start})
+			return err
+		})
+		report := moderation.Report{PredictionID: ids[0], ReporterID: bea.ID, Kind: moderation.ReportSpam, Text: "Spam."}
+		if _, err := service(db).File(t.Context(), report); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := service(db).CloseOwnAccount(t.Context(), bea, bea.Handle); err != nil {
+			t.Fatal(err)
+		}
+		report.Kind = moderation.ReportAbuse
+		if _, err := service(db).File(t.Context(), report); problem.As(err).Code != "account_closed" {
+			t.Errorf("a report after the closing: %v", err)
+		}
+		var addresses int
+		if err := db.NewRaw("SELECT COUNT(*) FROM audit_log WHERE address <> ''").Scan(t.Context(), &addresses); err != nil || addresses != 0 {
+			t.Errorf("the audit log keeps %d addresses, %v", addresses, err)
+		}
+	})
+}
 
 // TestPublishWhileClosing checks that a publication whose transaction has begun leaves no answer behind when the
 // account is closed meanwhile.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -56,7 +57,7 @@ func (r Report) utc() Report {
 
 // File stores a report of an agent. A second report of the same kind on the same prediction returns
 // the first one while that is open. Refusals: 404 not_found, 422 invalid_request, 403 not_author,
-// 409 not_settled, and 429 rate_limited if the agent has too many open reports.
+// 409 not_settled, 403 account_closed, and 429 rate_limited if the agent has too many open reports.
 func (s *Service) File(ctx context.Context, r Report) (filed *Report, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		filed, err = s.file(ctx, tx, r)
@@ -80,6 +81,14 @@ func (s *Service) file(ctx context.Context, tx bun.Tx, r Report) (_ *Report, err
 	}
 	if err := checkDispute(subject, &r); err != nil {
 		return nil, err
+	}
+	// Closing an account erases its reports. A request that began before must not add one after that.
+	reporter, err := s.agents.Lock(ctx, tx, r.ReporterID)
+	if err != nil {
+		return nil, err
+	}
+	if reporter.Closed() {
+		return nil, agent.AccountClosed()
 	}
 	if same, err := findOpen(ctx, tx, &r); same != nil || err != nil {
 		return same, err
