@@ -249,7 +249,8 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 	fctx.Hijack(func(conn net.Conn) {
 		stream := newStream(conn, st.bearer, st.release)
 		stream.admit = st.admit
-		if !s.streams.add(stream) {
+		// The bearer may have ended while the request waited, before watchStreams knew of its stream.
+		if !s.streams.add(stream) || !s.welcome(context.Background(), stream) {
 			stream.Close()
 			return
 		}
@@ -277,13 +278,19 @@ func (s *Server) watchStreams(ctx context.Context) {
 		}
 		epoch, checked = now, time.Now()
 		for _, stream := range s.streams.all() {
-			if stream.bearer == "" {
-				continue
-			}
-			// A made-up bearer opens no stream, so these checks need no admission.
-			if _, err := s.opts.Authenticate(ctx, stream.bearer, nil); err != nil {
+			if !s.welcome(ctx, stream) {
 				stream.Close()
 			}
 		}
 	}
+}
+
+// welcome reports whether the bearer of a stream, if it has one, is still valid.
+func (s *Server) welcome(ctx context.Context, stream *Stream) bool {
+	if stream.bearer == "" {
+		return true
+	}
+	// A made-up bearer opens no stream, so these checks need no admission.
+	_, err := s.opts.Authenticate(ctx, stream.bearer, nil)
+	return err == nil
 }

@@ -1,11 +1,20 @@
 package httpserver
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
 	"net"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
+
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // TestSlowReaderIsDropped checks that the queue of a reader is bounded and that sending never waits.
@@ -80,6 +89,45 @@ func TestStreamIsAdmitted(t *testing.T) {
 	close(gone)
 	if leave, _ := s.admitStream(gone, by, payers, Lookup); leave != nil || s.reads.busy != 0 || left() != 10-int(Listing) {
 		t.Errorf("admitted without a turn, or paid for it; %d units are left", left())
+	}
+}
+
+// TestBearerEndsBeforeItsStream checks that a stream doesn't begin if its bearer ended while the request waited.
+func TestBearerEndsBeforeItsStream(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]bool{"valid": false, "ended": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var ended atomic.Bool
+			n := run(t, func(o *Options) {
+				o.Config.StreamsMax, o.Config.StreamsPerAddress = 9, 9
+				o.CredentialEpoch = func() uint64 { return 1 }
+				o.Authenticate = func(ctx context.Context, bearer string, admit func() (func(error), error)) (Principal, error) {
+					if ended.Load() {
+						return nil, problem.InvalidCredentials("Get another.")
+					}
+					return authenticate(ctx, bearer, admit)
+				}
+			}, func(s *Server) {
+				s.App.Get("/api/stream", s.OptionalAgent(), func(c *fiber.Ctx) error {
+					ended.Store(ends)
+					return s.Stream(c, "text/event-stream", func(*Stream) {})
+				})
+			})
+			conn, err := net.Dial("tcp", n.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+			if _, err := io.WriteString(conn, "GET /api/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nUser-Agent: test/1.0\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			said, err := bufio.NewReader(conn).ReadString('\n')
+			if begins := strings.Contains(said, "200 OK"); begins == ends || errors.Is(err, io.EOF) != ends {
+				t.Errorf("the stream says %q, %v", said, err)
+			}
+		})
 	}
 }
 
