@@ -32,7 +32,7 @@ func TestCompressingTakesAPlace(t *testing.T) {
 	}
 	app := fiber.New()
 	app.Get("/", func(c *fiber.Ctx) error {
-		found, err := a.load(c, &answer.Query{Key: "a"}, httpserver.Listing, func(context.Context) (*answer.Answer, error) { return made, nil })
+		found, err := a.load(c, &answer.Query{Key: "a"}, a.admit, httpserver.Listing, func(context.Context) (*answer.Answer, error) { return made, nil })
 		if err == nil {
 			sendAnswer(c, found, sharedCaching)
 		}

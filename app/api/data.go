@@ -90,7 +90,7 @@ type dataQuery struct {
 func (a *API) listData() fiber.Handler {
 	return cached(a, operation[dataQuery]{
 		parse: parseData, read: a.readData, topics: []generation.Topic{generation.Archive},
-		cost: costs[dataQuery](httpserver.Listing),
+		cost: costs[dataQuery](httpserver.Listing), archived: true,
 	})
 }
 
@@ -177,13 +177,15 @@ func archiveError(err error) error {
 func (a *API) getDataFile(prefix string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		day, name := pathValue(c, "day"), prefix+pathValue(c, "file")
-		// A file is sent after the request's own context has ended.
+		// A file is opened before the request's own context ends, and sent after that.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), exportTimeout)
+		opened := context.AfterFunc(c.UserContext(), cancel)
 		o, f, err := a.Release.Open(ctx, day, name)
 		if err != nil {
 			cancel()
 			return noFile(err)
 		}
+		opened()
 		o = held{o, cancel}
 		if f.Bytes < 0 && o.Size() <= maxWhole {
 			return a.sendDataJSON(c, o)

@@ -104,7 +104,11 @@ func (a *API) makePrices(ctx context.Context, c *fiber.Ctx, q pricesQuery) (*ans
 	if err != nil {
 		return nil, err
 	}
-	leave, err := a.admit(c, httpserver.Listing+httpserver.Cost(len(days))*httpserver.ArchivedDay)
+	admit := a.admit
+	if len(days) > 0 {
+		admit = a.admitArchived
+	}
+	leave, err := admit(c, httpserver.Listing+httpserver.Cost(len(days))*httpserver.ArchivedDay)
 	if err != nil {
 		return nil, err
 	}

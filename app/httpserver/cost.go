@@ -74,6 +74,19 @@ func newReadLane(places int, limited bool) *lane {
 // made. The refusal, 429 or 503, is for this caller only. Other callers that wait for the same answer call Admit
 // too. A refused request pays one unit; Admit gives back the others.
 func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
+	return s.admit(c, cost, s.reads)
+}
+
+// archivedPlaces is the number of places in the lane of AdmitArchived. They mostly wait for the archive.
+const archivedPlaces = 4
+
+// AdmitArchived is Admit for an answer that is made from the archive. These answers have a lane of their own, so that
+// an archive that is slow or doesn't answer delays no other read.
+func (s *Server) AdmitArchived(c *fiber.Ctx, cost Cost) (leave func(), err error) {
+	return s.admit(c, cost, s.archived)
+}
+
+func (s *Server) admit(c *fiber.Ctx, cost Cost, in *lane) (leave func(), err error) {
 	if cost == Shared {
 		return func() {}, nil
 	}
@@ -81,7 +94,7 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 		return nil, memo.Private(err)
 	}
 	r := of(c.Context())
-	leave, err = s.reads.enter(c.UserContext(), ticketOf(c, cost), r.start.Add(r.checking))
+	leave, err = in.enter(c.UserContext(), ticketOf(c, cost), r.start.Add(r.checking))
 	if r.shed = err != nil; r.shed {
 		s.Limits.lower(c)
 	}
@@ -94,9 +107,14 @@ func ticketOf(c *fiber.Ctx, cost Cost) ticket {
 
 // Made returns middleware that calls Admit for every request. It is for answers that are never kept in
 // memory.
-func (s *Server) Made(cost Cost) fiber.Handler {
+func (s *Server) Made(cost Cost) fiber.Handler { return s.made(cost, s.reads) }
+
+// MadeArchived is Made for answers from the archive; see AdmitArchived.
+func (s *Server) MadeArchived(cost Cost) fiber.Handler { return s.made(cost, s.archived) }
+
+func (s *Server) made(cost Cost, in *lane) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		leave, err := s.Admit(c, cost)
+		leave, err := s.admit(c, cost, in)
 		if err != nil {
 			return err
 		}

@@ -251,6 +251,38 @@ func TestKeysShareTheLane(t *testing.T) {
 	}
 }
 
+// TestArchiveDelaysNoOtherRead checks that reads of an archive that doesn't answer take no place of other reads, and
+// are bounded themselves.
+func TestArchiveDelaysNoOtherRead(t *testing.T) {
+	t.Parallel()
+	begun, goOn := make(chan struct{}, archivedPlaces+1), make(chan struct{})
+	n := run(t, func(o *Options) { o.Places = 1 }, func(s *Server) {
+		s.App.Get("/api/file", s.Limits.Reads(), s.MadeArchived(Lookup), func(c *fiber.Ctx) error {
+			begun <- struct{}{}
+			<-goOn
+			return ok(c)
+		})
+		s.App.Get("/api/record", s.Limits.Reads(), s.Made(Lookup), ok)
+	})
+	statuses := make(chan int, archivedPlaces)
+	for range archivedPlaces {
+		go func() { statuses <- n.do(t, http.MethodGet, "/api/file").StatusCode }()
+		<-begun
+	}
+	if r := n.do(t, http.MethodGet, "/api/record"); r.StatusCode != http.StatusOK {
+		t.Errorf("another read: %d %s", r.StatusCode, r.body)
+	}
+	if r := n.do(t, http.MethodGet, "/api/file"); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
+		t.Errorf("one file more: %d %s", r.StatusCode, r.body)
+	}
+	close(goOn)
+	for range archivedPlaces {
+		if status := <-statuses; status != http.StatusOK {
+			t.Errorf("a file: %d", status)
+		}
+	}
+}
+
 // TestSlowKeyCheck checks that the time for checking a key doesn't count towards the wait for a place.
 func TestSlowKeyCheck(t *testing.T) {
 	t.Parallel()

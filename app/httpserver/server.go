@@ -71,6 +71,7 @@ type Server struct {
 	Limits *Limits
 
 	reads     *lane
+	archived  *lane // see AdmitArchived
 	checks    *checks
 	opts      Options
 	direct    map[string]direct    // by path; see Direct
@@ -105,6 +106,7 @@ func New(opts Options) *Server {
 		bodies:    map[string]bodyLimit{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
 		reads:     newReadLane(max(opts.Places, 1), !cfg.RateLimitReads.Off()),
+		archived:  newReadLane(archivedPlaces, !cfg.RateLimitReads.Off()),
 		checks:    newChecks(cfg.RateLimitFailures, opts.Now),
 		proxies:   proxies,
 		baseURL:   cfg.BaseURL,

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -52,13 +54,20 @@ func (c *Catalogue) Days(ctx context.Context, before string, limit int) ([]Day, 
 		return nil, err
 	}
 	days := make([]Day, len(sealed))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(daysAtOnce)
 	for i := range sealed {
-		if days[i], err = c.day(ctx, &sealed[i]); err != nil {
-			return nil, err
-		}
+		reads.Go(func() (err error) {
+			days[i], err = c.day(ctx, &sealed[i])
+			return err
+		})
 	}
-	return days, nil
+	return days, reads.Wait()
 }
+
+// daysAtOnce is how many days are read from the archive at a time. An archive in another place takes tens of
+// milliseconds for each.
+const daysAtOnce = 8
 
 // day lists the files of a day, with the current state of text files.
 func (c *Catalogue) day(ctx context.Context, sealed *archive.SealedDay) (Day, error) {
@@ -102,7 +111,14 @@ func (c *Catalogue) texts(ctx context.Context, day string) (states []archive.Tex
 // ErrUnreadable means that the archive can't be read at the moment.
 var ErrUnreadable = errors.New("the archive can't be read")
 
-func unreadable(err error) error { return errors.Join(ErrUnreadable, err) }
+// unreadable hides the kind of an error of the archive, which would otherwise look like one of the database. It returns
+// the error of a cancelled request as it is.
+func unreadable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %v", ErrUnreadable, err)
+}
 
 // ErrNoFile means that the release has no such file. ErrWithheld means that the file is not
 // published.
