@@ -53,7 +53,8 @@ type API struct {
 	// Release is the published part of the archive.
 	Release *release.Catalogue
 
-	admit       func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
+	admit, admitArchived admitFunc
+
 	admitParts  func(c *fiber.Ctx, part httpserver.Cost, n int) (admit func(context.Context) (leave func(), err error), err error)
 	inbox       *inbox.Reader
 	answers     *answer.Cache
@@ -66,9 +67,12 @@ type API struct {
 	assignments assignment.Store
 }
 
+// admitFunc waits until an answer may be made; see httpserver.Server.Admit.
+type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
+
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
-	a.admit, a.Intelligence.Admit, a.admitParts = s.Admit, s.Admit, s.AdmitParts
+	a.admit, a.Intelligence.Admit, a.admitArchived, a.admitParts = s.Admit, s.Admit, s.AdmitArchived, s.AdmitParts
 	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds, Log: a.Log})
 	a.exports = newExports()
 	a.downloads = httpserver.NewPlaces(downloadsAtOnce, downloadsOfCaller)
@@ -112,7 +116,7 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/predictions/:id/report", s.RequireAgent(), limits.Reads(), a.reports)
 
 	on(fiber.MethodPost, "/api/session", limits.Reads(), a.createSession(s))
-	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), a.endSession)
+	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), limits.Writes(), a.endSession)
 	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent(limits))
 	on(fiber.MethodDelete, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.closeAccount)
 	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.updateAgent)
@@ -133,8 +137,8 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/compare", append(reads, a.compareAgents())...)
 	get("/api/changes", append(reads, a.listChanges())...)
 	get("/api/data", append(reads, a.listData())...)
-	get("/api/data/days/:day/:file", append(reads, s.Made(httpserver.Lookup), a.getDataFile(""))...)
-	get("/api/data/days/:day/texts/:file", append(reads, s.Made(httpserver.Lookup), a.getDataFile("texts/"))...)
+	get("/api/data/days/:day/:file", append(reads, s.MadeArchived(httpserver.Lookup), a.getDataFile(""))...)
+	get("/api/data/days/:day/texts/:file", append(reads, s.MadeArchived(httpserver.Lookup), a.getDataFile("texts/"))...)
 	get("/api/assignments", append(reads, a.listAssignments)...)
 	get("/api/events", append(reads, a.streamUpdates(s))...)
 }

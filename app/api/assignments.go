@@ -69,7 +69,7 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 	}
 	found := a.answers.Find(&query)
 	if found == nil {
-		found, err = a.load(c, &query, shared(q == assignmentsQuery{limit: DefaultLimit}, httpserver.Listing),
+		found, err = a.load(c, &query, a.admit, shared(q == assignmentsQuery{limit: DefaultLimit}, httpserver.Listing),
 			func(ctx context.Context) (*answer.Answer, error) { return a.readAssignments(ctx, q) })
 		if err != nil {
 			return a.sendLastGood(c, &query, err)

@@ -31,6 +31,8 @@ type operation[Q comparable] struct {
 	topics []generation.Topic
 	// cost returns the cost of the answer to a query if no copy is in memory.
 	cost func(q Q) httpserver.Cost
+	// archived is whether read reads the archive.
+	archived bool
 }
 
 // costs returns the cost function of an operation that costs the same for every query.
@@ -52,7 +54,11 @@ func cached[Q comparable](a *API, op operation[Q]) fiber.Handler {
 		}
 		found := a.answers.Find(&query)
 		if found == nil {
-			found, err = a.load(c, &query, op.cost(q), func(ctx context.Context) (*answer.Answer, error) {
+			admit := a.admit
+			if op.archived {
+				admit = a.admitArchived
+			}
+			found, err = a.load(c, &query, admit, op.cost(q), func(ctx context.Context) (*answer.Answer, error) {
 				value, err := op.read(ctx, q)
 				if err != nil {
 					return nil, err
@@ -79,16 +85,20 @@ func (a *API) query(c *fiber.Ctx, key any, topics []generation.Topic) (answer.Qu
 }
 
 // load makes an answer that isn't in memory, with the form that the caller prefers. The caller that makes it pays its
-// cost. A Shared answer is a main one and costs nothing, so it may be made in the background.
+// cost. A Shared answer is a main one. For a caller without a bearer it costs nothing, so it may be made in the
+// background.
 func (a *API) load(
-	c *fiber.Ctx, query *answer.Query, cost httpserver.Cost, produce func(context.Context) (*answer.Answer, error),
+	c *fiber.Ctx, query *answer.Query, admit admitFunc, cost httpserver.Cost, produce func(context.Context) (*answer.Answer, error),
 ) (*answer.Answer, error) {
 	shared := cost == httpserver.Shared
-	query.Main, query.Background = shared, shared
+	query.Main, query.Background = shared, shared && !query.Current
+	if shared && query.Current {
+		cost = httpserver.Listing // it may be made whenever anything was published, and not only a few times a second
+	}
 	coding := httpserver.PreferredCoding(c.Context())
 	return a.answers.Load(c.UserContext(), query, func(ctx context.Context) (*answer.Answer, error) {
-		if !shared {
-			leave, err := a.admit(c, cost)
+		if cost != httpserver.Shared {
+			leave, err := admit(c, cost)
 			if err != nil {
 				return nil, err
 			}
