@@ -111,6 +111,8 @@ func (o *Outcome) value(name string) (float64, bool) {
 const (
 	noteVoid = "The market settled at even odds, so it decides nothing."
 	noteLate = "Published after the market had closed."
+	// noteDecided is for a market that an admin decided although no source says when it closed.
+	noteDecided = "Published after an admin had decided the market."
 )
 
 // placeOf returns the place of a prediction on the named outcome, published at the given time. A prediction whose
@@ -132,6 +134,10 @@ func (o *Outcome) placeOf(name string, published time.Time) place {
 	}
 	if !o.ClosedAt.IsZero() && published.After(o.ClosedAt) {
 		p.Status, p.Note = prediction.Void, noteLate
+		return p
+	}
+	if o.ClosedAt.IsZero() && o.Source == sourceAdmin && published.After(o.DecidedAt) {
+		p.Status, p.Note = prediction.Void, noteDecided
 		return p
 	}
 	y, ok := o.value(name)

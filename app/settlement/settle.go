@@ -35,6 +35,13 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 			work[id] = struct{}{}
 		}
 	}
+	ruled, err := s.ruledOpen(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ruled {
+		work[id] = struct{}{}
+	}
 	var errs []error
 	var unclear []*market.Market
 	for i := range candidates {
@@ -63,6 +70,19 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 		errs = append(errs, s.apply(ctx, id))
 	}
 	return errors.Join(append(errs, s.askBook(ctx, unclear, stored))...)
+}
+
+// ruledOpen lists the markets that an admin has decided although they were not closed, and on which agents have
+// published since. No reading of such a market may come again.
+func (s *Service) ruledOpen(ctx context.Context) (ids []string, err error) {
+	err = s.db.Reader.NewSelect().Model((*Outcome)(nil)).Column("o.market_id").
+		Join("JOIN (?) AS m ON m.id = o.market_id", market.Select(s.db.Reader)).
+		Where("o.source = ?", sourceAdmin).Where("o.state <> ?", stateOpen).Where("NOT m.closed").
+		Where("EXISTS (?)", prediction.OpenOn(s.db.Reader, "o.market_id")).Scan(ctx, &ids)
+	if err != nil {
+		return nil, fmt.Errorf("look for predictions after a ruling: %w", err)
+	}
+	return ids, nil
 }
 
 // bookPatience is how long the order book may take for all markets of one reading.

@@ -444,6 +444,33 @@ func TestVanishedMarket(t *testing.T) {
 	})
 }
 
+// TestPublishedAfterRuling checks that a prediction on a vanished market is void if it was published after an admin had
+// decided the market. No reading of the market comes again.
+func TestPublishedAfterRuling(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		s := w.service(0)
+		m, other := w.market("1", "", "x", time.Time{}), w.market("2", "", "x", start)
+		before := w.trade(s, m, w.agent(1), .6, .7)
+		w.clock = w.clock.Add(25 * time.Hour)
+		if _, err := s.Rule(t.Context(), KindMarketCorrected, "1", Ruling{Outcome: "Yes", Note: "seen elsewhere", Actor: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		w.clock = w.clock.Add(time.Hour)
+		after := w.publish(w.agent(2), m, 0, .99)
+		w.clock = w.clock.Add(time.Hour) // by then it has no baseline
+		w.tick(s, other)
+		if p := w.prediction(before); p.Status != prediction.Resolved {
+			t.Errorf("the prediction before the ruling is %s", p.Status)
+		}
+		if p := w.prediction(after); p.Status != prediction.Void || p.ResolutionNote != noteDecided {
+			t.Errorf("the prediction after the ruling is %s: %s", p.Status, p.ResolutionNote)
+		}
+		w.rebuilt()
+	})
+}
+
 // TestStragglersAndOldReadings checks that a later tick settles a prediction that another process
 // stored while the market closed. It also checks that a reading older than the decision changes
 // nothing.
