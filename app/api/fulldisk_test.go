@@ -20,9 +20,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestFullDisk checks what happens when SQLite may not grow, which needs no disk of its own. Publishing is refused as unavailable with
-// Retry-After, health says degraded, and reading still works. Once there is room, the refused request with its key is
-// published once.
+// TestFullDisk checks what happens when SQLite may not grow. Unlike TestFullFileSystem, it needs no root. Publishing is
+// refused as unavailable with Retry-After, health says degraded, and reading still works. Once there is room, the
+// refused request with its key is published once.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := start(t, backends[0])

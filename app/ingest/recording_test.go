@@ -51,7 +51,7 @@ func TestRecording(t *testing.T) {
 		if len(n.shownNews()) != 0 {
 			t.Errorf("got news %v in the feed", n.shownNews())
 		}
-		// The feed has a Recorder of its own. Neither makes the other archive its facts again.
+		// The feed has another Recorder. Neither of the two makes the other archive its facts again.
 		n.news.Archive = archive.NewRecorder(func() time.Time { return n.at })
 		n.up.items = []news.Item{post("n1", "science", 0)}
 		for range 2 {

@@ -136,7 +136,7 @@ func (o *Outcome) placeOf(name string, published time.Time) place {
 		p.Status, p.Note = prediction.Void, noteLate
 		return p
 	}
-	if o.ClosedAt.IsZero() && o.Source == sourceAdmin && published.After(o.DecidedAt) {
+	if o.ClosedAt.IsZero() && o.Ruled() && published.After(o.DecidedAt) {
 		p.Status, p.Note = prediction.Void, noteDecided
 		return p
 	}

@@ -35,11 +35,11 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 			work[id] = struct{}{}
 		}
 	}
-	ruled, err := s.ruledOpen(ctx)
+	late, err := s.ruledOpen(ctx)
 	if err != nil {
 		return err
 	}
-	for _, id := range ruled {
+	for _, id := range late {
 		work[id] = struct{}{}
 	}
 	var errs []error
@@ -53,7 +53,7 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 			work[m.ID] = struct{}{}
 		}
 		v := m.Verdict()
-		if open && v.Stage == market.AskBook && s.winner != nil && observable(m, stored[m.ID]) {
+		if open && v.Stage == market.AskBook && s.winner != nil && !outdated(m, stored[m.ID]) && !ruled(stored[m.ID]) {
 			unclear = append(unclear, m)
 			continue
 		}
@@ -88,8 +88,8 @@ func (s *Service) ruledOpen(ctx context.Context) (ids []string, err error) {
 // bookPatience is how long the order book may take for all markets of one reading.
 const bookPatience = 15 * time.Second
 
-// askBook decides and applies the outcomes of markets for which the order book must be asked. It comes after all
-// others and has a time limit of its own, so an order book that doesn't answer delays nothing else.
+// askBook decides and applies the outcomes of closed markets for which the order book must be asked. It runs after
+// everything else and has a time limit. So an order book that doesn't answer delays nothing else.
 func (s *Service) askBook(ctx context.Context, list []*market.Market, stored map[string]*Outcome) error {
 	asking, cancel := context.WithTimeout(ctx, bookPatience)
 	defer cancel()
@@ -183,19 +183,19 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 	return open, nil
 }
 
-// observable reports whether a reading of a closed market may decide its outcome. An admin's ruling stays, and so does
-// a decision that is newer than the reading.
-func observable(m *market.Market, before *Outcome) bool {
-	return m.Closed && !(decided(before) && before.Source == sourceAdmin) && (before == nil || !m.ObservedAt.Before(before.DecidedAt))
-}
+// outdated reports whether an outcome was decided after a reading of its market.
+func outdated(m *market.Market, o *Outcome) bool { return o != nil && m.ObservedAt.Before(o.DecidedAt) }
+
+// ruled reports whether an outcome is an admin's decision.
+func ruled(o *Outcome) bool { return decided(o) && o.Ruled() }
 
 // observe decides the market's outcome as v says if that differs from the current
 // outcome, and reports whether it did. An admin's ruling stays until the market reopens, whatever the
 // closed market shows. But a correction of the closing time always counts, because a ruling and the
 // order book say what happened and not when the market closed.
 func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome, v market.Verdict) (bool, error) {
-	if before != nil && m.ObservedAt.Before(before.DecidedAt) {
-		return false, nil // decided after this reading
+	if outdated(m, before) {
+		return false, nil
 	}
 	if !m.Closed {
 		if !decided(before) {
@@ -203,7 +203,7 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 		}
 		return s.decide(ctx, m, market.Verdict{Stage: market.Waiting}, before)
 	}
-	if decided(before) && before.Source == sourceAdmin {
+	if ruled(before) {
 		return s.moveClosing(ctx, m, before)
 	}
 	if v.Stage == market.AskBook && decided(before) {

@@ -157,8 +157,8 @@ func TestOrderBookDecides(t *testing.T) {
 	})
 }
 
-// TestOrderBookIsAskedLast checks that an order book that doesn't answer delays no market with a clear result, and that
-// it gets a time limit of its own.
+// TestOrderBookIsAskedLast checks that an order book that doesn't answer delays no market with a clear result. It also
+// checks that the order book gets a time limit.
 func TestOrderBookIsAskedLast(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

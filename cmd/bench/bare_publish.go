@@ -73,12 +73,12 @@ func (l *barePublish) read(ctx context.Context) error {
 		}
 	}
 	var key string
-	err = l.db.QueryRowContext(ctx, "SELECT key FROM idempotency_keys ORDER BY created_at DESC LIMIT 1").Scan(&key)
+	err = l.db.QueryRowContext(ctx, "SELECT key FROM "+keyTable+" ORDER BY created_at DESC LIMIT 1").Scan(&key)
 	if err == nil {
-		err = l.copyRows(ctx, "idempotency_keys", "key", key)
+		err = l.copyRows(ctx, keyTable, "key", key)
 	}
 	if err != nil {
-		return fmt.Errorf("idempotency_keys: %w", err)
+		return fmt.Errorf("%s: %w", keyTable, err)
 	}
 	last := len(l.rows) - 1
 	l.key, l.rows = l.rows[last], l.rows[:last]

@@ -164,7 +164,7 @@ func (s *siege) run(keys []*author) {
 	}
 }
 
-// judge compares the waits of a phase with the undisturbed ones, for each request by itself.
+// judge compares the waits of a phase with the undisturbed waits, separately for each request.
 func (s *siege) judge(p phase, waits, undisturbed map[string]time.Duration) {
 	for _, b := range bystanders {
 		wait, limit := waits[b.name], waitFactor*undisturbed[b.name]+s.waitFloor()
