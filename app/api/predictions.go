@@ -225,9 +225,9 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 	return w, nil
 }
 
-// viewer returns the viewer of the caller's answers. It is the public unless the caller may read the agent's private
-// data, and the agent has predictions that only it may see yet. publisher is the caller if it has just published. So most callers share the copies in
-// memory.
+// viewer returns the viewer of the caller's answers. It is the public unless the agent has predictions that only it may
+// see yet, and the caller may read the agent's private data. publisher is the caller if it has just published. So most
+// callers share the copies in memory.
 func (a *API) viewer(c *fiber.Ctx) (viewer agent.Viewer, publisher uuid.UUID, err error) {
 	me := callerID(c)
 	if me == uuid.Nil {

@@ -80,8 +80,8 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 // archivedPlaces is the number of places in the lane of AdmitArchived. They mostly wait for the archive.
 const archivedPlaces = 4
 
-// AdmitArchived is Admit for an answer that is made from the archive. These answers have a lane of their own, so that
-// an archive that is slow or doesn't answer delays no other read.
+// AdmitArchived is Admit for an answer that is made from the archive. These answers have another lane. So an archive
+// that is slow or doesn't answer delays no other read.
 func (s *Server) AdmitArchived(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	return s.admit(c, cost, s.archived)
 }
