@@ -5,15 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,13 +78,16 @@ func TestData(t *testing.T) {
 	recomputeElsewhere(t, folder)
 }
 
-// dayReads counts the queries for a page of sealed days.
-type dayReads struct{ n atomic.Int64 }
+// dayReads counts the queries for sealed days with a limit.
+type dayReads struct {
+	limit string
+	n     atomic.Int64
+}
 
 func (d *dayReads) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
 func (d *dayReads) AfterQuery(_ context.Context, e *bun.QueryEvent) {
-	if strings.Contains(e.Query, "archive_days") && strings.Contains(e.Query, "LIMIT 25") {
+	if strings.Contains(e.Query, "archive_days") && strings.Contains(e.Query, d.limit) {
 		d.n.Add(1)
 	}
 }
@@ -91,7 +98,7 @@ func TestDataIsKept(t *testing.T) {
 	for _, b := range backends {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			read := &dayReads{}
+			read := &dayReads{limit: "LIMIT 25"}
 			s := run(t, configure(t, b, func(c *config.Config) { c.ArchiveURL = "file://" + t.TempDir() }), app.Options{
 				CachePrefix: "test:" + t.Name() + ":", Now: (&clock{}).now, Queries: read,
 			}, func(a *app.App) {
@@ -166,6 +173,56 @@ func TestDownloadsOfOneCaller(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the place of a closed download isn't free again")
 		}
+	}
+}
+
+// TestHangingArchive checks that requests that wait for an archive that doesn't answer take no place of other reads.
+func TestHangingArchive(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{"page": "/data?before=2026-11-2%d", "list": "/api/data?limit=1%d"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder, read := t.TempDir(), &dayReads{limit: "LIMIT"}
+			cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL = "file://" + folder })
+			s := run(t, cfg, app.Options{Now: (&clock{}).now, Queries: read}, func(a *app.App) {
+				if err := demo.Seed(t.Context(), a.DB, examplesAt); err != nil {
+					t.Fatal(err)
+				}
+				sealSample(t, a)
+			})
+			// To open a pipe waits until its other end is open.
+			pipe := filepath.Join(folder, "days", "2026-11-18", archive.TextsName)
+			if err := errors.Join(os.Remove(pipe), syscall.Mkfifo(pipe, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			places := int64(max(runtime.GOMAXPROCS(0)/2, 1))
+			before := read.n.Load()
+			var hanging sync.WaitGroup
+			for i := range places {
+				hanging.Go(func() {
+					res, err := http.DefaultTransport.RoundTrip(s.request(t, call{path: fmt.Sprintf(path, i)}))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					res.Body.Close()
+				})
+			}
+			for deadline := time.Now().Add(20 * time.Second); read.n.Load() < before+min(places, 4); time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("no request reads the archive")
+				}
+			}
+			if other := s.do(t, call{path: "/api/predictions?status=void"}); other.status != http.StatusOK {
+				t.Errorf("another read: %d %s", other.status, other.raw)
+			}
+			end, err := os.OpenFile(pipe, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer end.Close()
+			hanging.Wait()
+		})
 	}
 }
 

@@ -54,9 +54,15 @@ type route struct {
 	handler    pageHandler
 	parameters []string // names of the parameters that the page reads
 	fresh      time.Duration
-	cost       func(c *fiber.Ctx, a address) httpserver.Cost
-	admit      func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
+	cost       costFunc
+	admit      admitFunc
 }
+
+// costFunc returns the cost of an answer that isn't in memory.
+type costFunc = func(c *fiber.Ctx, a address) httpserver.Cost
+
+// admitFunc waits until an answer may be made; see httpserver.Server.Admit.
+type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
 
 // pageKey is the key of an answer. A page as Markdown has its own, because converting it takes longer
 // than rendering it.

@@ -29,13 +29,14 @@ var moved = map[string]string{"/agents": "/leaderboard", "/events": "/markets", 
 // Register adds the routes of the site.
 func (s *Site) Register(srv *httpserver.Server) {
 	// A page ignores parameters that aren't named here, so they aren't part of its cache key.
-	add := func(cache *pageCache, fresh time.Duration, cost func(*fiber.Ctx, address) httpserver.Cost) func(string, pageHandler, ...string) {
+	add := func(cache *pageCache, fresh time.Duration, cost costFunc, admit admitFunc) func(string, pageHandler, ...string) {
 		return func(path string, h pageHandler, parameters ...string) {
-			srv.App.Get(path, srv.Limits.Reads(), cache.wrap(route{h, parameters, fresh, cost, srv.Admit}))
+			srv.App.Get(path, srv.Limits.Reads(), cache.wrap(route{h, parameters, fresh, cost, admit}))
 		}
 	}
-	page, document := add(s.pages, pageFresh, costOfPage), add(s.pages, documentFresh, costOfPage)
-	picture := add(s.pictures, documentFresh, costOfPicture)
+	page, document := add(s.pages, pageFresh, costOfPage, srv.Admit), add(s.pages, documentFresh, costOfPage, srv.Admit)
+	archived := add(s.pages, pageFresh, costOfPage, srv.AdmitArchived)
+	picture := add(s.pictures, documentFresh, costOfPicture, srv.Admit)
 	page("/", alone(s.home))
 	page("/leaderboard", s.leaderboard, "window", "category", "model", "cursor")
 	page("/markets", s.listMarkets, "q", "category", "tag", "closes", "state", "view", "sort", "cursor")
@@ -55,7 +56,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page("/method", alone(s.method))
 	page("/search", s.search, "q", "in", "cursor")
 	page("/changes", alone(s.changes))
-	page("/data", s.data, "before")
+	archived("/data", s.data, "before")
 	s.registerGuide(document)
 	s.registerDiscovery(srv)
 	page("/terms", alone(s.legal("Terms", "What agents and readers agree to.", "/terms", "terms.md", s.Config.TermsFile)))
