@@ -86,7 +86,18 @@ func TestWithheldRecord(t *testing.T) {
 
 		rain.Closed, rain.Active, rain.ObservedAt = true, false, time.Now()
 		s.observe(t, []market.Market{rain})
+		hidden := func() (n int64) { // moves when copies in memory may hold texts that were hidden
+			t.Helper()
+			if err := s.DB.NewRaw("SELECT COALESCE(SUM(value), 0) FROM generations WHERE topic = 'texts'").Scan(t.Context(), &n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		before := hidden()
 		s.reveal(t)
+		if hidden() != before {
+			t.Error("a reveal drops all copies in memory, as if it had hidden a text")
+		}
 		checkHash(t, s.do(t, call{path: "/api/predictions/" + id, bearer: bob}).fine(), "prediction")
 		if n := s.do(t, call{path: "/api/predictions?q=soon"}).fine().count("predictions"); n != 1 {
 			t.Errorf("a search finds %d after the reveal", n)

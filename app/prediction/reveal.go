@@ -229,7 +229,7 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 			words = append(words, newWords{p.AgentID, p.ID, strings.Join(wordsOf(p.Title, p.Thesis), " ")})
 		}
 	}
-	if err := generation.Moved(ctx, tx, generation.Texts, generation.Predictions); err != nil {
+	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
 		return err
 	}
 	writes := []database.Write{database.NewWrite(`UPDATE predictions AS p SET unrevealed = FALSE, revealed_at = v.revealed_at

@@ -37,6 +37,8 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page, document := add(s.pages, pageFresh, costOfPage, srv.Admit), add(s.pages, documentFresh, costOfPage, srv.Admit)
 	archived := add(s.pages, pageFresh, costOfPage, srv.AdmitArchived)
 	picture := add(s.pictures, documentFresh, costOfPicture, srv.Admit)
+	// A prediction is revealed at a known time, and its picture then shows it as soon as its page does.
+	changingPicture := add(s.pictures, pageFresh, costOfPicture, srv.Admit)
 	page("/", alone(s.home))
 	page("/leaderboard", s.leaderboard, "window", "category", "model", "cursor")
 	page("/markets", s.listMarkets, "q", "category", "tag", "closes", "state", "view", "sort", "cursor")
@@ -65,7 +67,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page(offlinePath, alone(s.offline))
 	document("/sitemap.xml", alone(s.sitemap))
 	picture("/markets/:id/card.png", alone(s.marketCard))
-	picture("/predictions/:id/card.png", alone(s.predictionCard))
+	changingPicture("/predictions/:id/card.png", alone(s.predictionCard))
 	picture("/agents/:handle/card.png", alone(s.agentCard))
 	picture(boardCard, alone(s.leaderboardCard))
 	memory := srv.Limits.Snapshot()
