@@ -45,6 +45,8 @@ var ErrInterrupted = httpserver.ErrInterrupted
 
 // Options are settings that tests and commands make in addition to the configuration.
 type Options struct {
+	// OwnProcess says that the process serves nothing but this service; see httpserver.Options.
+	OwnProcess bool
 	// Worker runs the sources, settlement and the leaderboard in this process.
 	Worker bool
 	// Log receives the log in the format of LOG_FORMAT. If it is nil, the log is discarded.

@@ -23,12 +23,12 @@ func TestCompressingTakesAPlace(t *testing.T) {
 	body := make([]byte, 2*answer.CompressFrom)
 	made := answer.New(body, "x")
 	left := 0
-	a.admit = func(*fiber.Ctx, httpserver.Cost) (func(), error) {
-		return func() {
+	a.admit = func(*fiber.Ctx, httpserver.Cost) (*httpserver.Admission, error) {
+		return httpserver.NewAdmission(func() {
 			if left++; made.Size() <= len(body) {
 				t.Error("the request leaves its place before the answer is compressed")
 			}
-		}, nil
+		}), nil
 	}
 	app := fiber.New()
 	app.Get("/", func(c *fiber.Ctx) error {

@@ -68,7 +68,7 @@ type API struct {
 }
 
 // admitFunc waits until an answer may be made; see httpserver.Server.Admit.
-type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
+type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (*httpserver.Admission, error)
 
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {

@@ -104,11 +104,11 @@ func (a *API) readAssignments(ctx context.Context, q assignmentsQuery) (*answer.
 }
 
 func (a *API) ownAssignments(c *fiber.Ctx, open openAssignments) error {
-	leave, err := a.admit(c, httpserver.Listing)
+	admission, err := a.admit(c, httpserver.Listing)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer admission.Leave()
 	open.list = slices.Clone(open.list)
 	ctx, db := c.UserContext(), a.DB.Reader
 	if err := a.assignments.MarkDone(ctx, db, open.list, callerID(c)); err != nil {

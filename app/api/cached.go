@@ -97,17 +97,22 @@ func (a *API) load(
 	}
 	coding := httpserver.PreferredCoding(c.Context())
 	return a.answers.Load(c.UserContext(), query, func(ctx context.Context) (*answer.Answer, error) {
-		if cost != httpserver.Shared {
-			leave, err := admit(c, cost)
-			if err != nil {
-				return nil, err
+		finish := func() (made *answer.Answer, err error) {
+			if made, err = produce(ctx); err == nil {
+				httpserver.Preferred(made, coding)
 			}
-			defer leave()
+			return made, err
 		}
-		made, err := produce(ctx)
-		if err == nil {
-			httpserver.Preferred(made, coding)
+		if cost == httpserver.Shared {
+			return finish()
 		}
+		admission, err := admit(c, cost)
+		if err != nil {
+			return nil, err
+		}
+		defer admission.Leave()
+		var made *answer.Answer
+		admission.Make(func() { made, err = finish() })
 		return made, err
 	})
 }

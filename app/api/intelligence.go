@@ -41,7 +41,7 @@ type Intelligence struct {
 	News    *signal.Feed[news.Item]
 	// Admit counts a filtered list that has to be compressed, and waits for its place. If nil, every list
 	// is admitted.
-	Admit func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
+	Admit admitFunc
 }
 
 func (h *Intelligence) admit(c *fiber.Ctx) signal.Admit {
@@ -49,7 +49,11 @@ func (h *Intelligence) admit(c *fiber.Ctx) signal.Admit {
 		if h.Admit == nil {
 			return free()
 		}
-		return h.Admit(c, httpserver.Page)
+		admission, err := h.Admit(c, httpserver.Page)
+		if err != nil {
+			return nil, err
+		}
+		return admission.Leave, nil
 	}
 }
 

@@ -108,11 +108,11 @@ func (a *API) makePrices(ctx context.Context, c *fiber.Ctx, q pricesQuery) (*ans
 	if len(days) > 0 {
 		admit = a.admitArchived
 	}
-	leave, err := admit(c, httpserver.Listing+httpserver.Cost(len(days))*httpserver.ArchivedDay)
+	admission, err := admit(c, httpserver.Listing+httpserver.Cost(len(days))*httpserver.ArchivedDay)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer admission.Leave()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pricesTimeout)
 	defer cancel()
 	h, err := a.Release.History(ctx, &f, days, now)
@@ -124,11 +124,11 @@ func (a *API) makePrices(ctx context.Context, c *fiber.Ctx, q pricesQuery) (*ans
 
 // findPrices returns the market, and the sealed days that hold its prices.
 func (a *API) findPrices(ctx context.Context, c *fiber.Ctx, f *release.HistoryFilter, now time.Time) (*market.Market, []archive.SealedDay, error) {
-	leave, err := a.admit(c, httpserver.Lookup)
+	admission, err := a.admit(c, httpserver.Lookup)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer leave()
+	defer admission.Leave()
 	m, found, err := a.markets.ByID(ctx, a.DB.Reader, f.Market)
 	if err != nil {
 		return nil, nil, err

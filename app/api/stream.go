@@ -95,11 +95,11 @@ func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 	if handle == "" {
 		return f, nil
 	}
-	leave, err := a.admit(c, httpserver.Lookup)
+	admission, err := a.admit(c, httpserver.Lookup)
 	if err != nil {
 		return f, err
 	}
-	defer leave()
+	defer admission.Leave()
 	found, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, handle)
 	if err == nil {
 		f.AgentID = found.ID

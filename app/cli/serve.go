@@ -40,7 +40,7 @@ func (s *serveCommand) Run(ctx context.Context) (err error) {
 	}
 	ready := func() error { return nil }
 	waiting := func() { ready = httpserver.AnswerStarting(ln.(*net.TCPListener), &cfg) }
-	a, err := app.New(ctx, cfg, app.Options{Worker: !s.NoWorker, Log: os.Stderr, Waiting: waiting})
+	a, err := app.New(ctx, cfg, app.Options{OwnProcess: true, Worker: !s.NoWorker, Log: os.Stderr, Waiting: waiting})
 	if failed := ready(); err != nil || failed != nil {
 		return errors.Join(err, failed)
 	}

@@ -52,11 +52,11 @@ func TestOneChargePerRequest(t *testing.T) {
 		admit := func(costs ...Cost) fiber.Handler {
 			return func(c *fiber.Ctx) error {
 				for _, cost := range costs {
-					leave, err := s.Admit(c, cost)
+					admission, err := s.Admit(c, cost)
 					if err != nil {
 						return err
 					}
-					leave()
+					admission.Leave()
 				}
 				return ok(c)
 			}

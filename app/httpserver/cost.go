@@ -70,10 +70,10 @@ func newReadLane(places int, limited bool) *lane {
 
 // Admit waits until the answer to a read may be made. It counts the units by which the cost exceeds those that
 // Limits.Reads and earlier calls have counted for the request, and waits for a place in the lane. So a request
-// pays its highest cost once, although it is admitted several times. The caller must call leave once the answer is
+// pays its highest cost once, although it is admitted several times. The caller must call Leave once the answer is
 // made. The refusal, 429 or 503, is for this caller only. Other callers that wait for the same answer call Admit
 // too. A refused request pays one unit; Admit gives back the others.
-func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
+func (s *Server) Admit(c *fiber.Ctx, cost Cost) (*Admission, error) {
 	return s.admit(c, cost, s.reads)
 }
 
@@ -82,23 +82,24 @@ const archivedPlaces = 4
 
 // AdmitArchived is Admit for an answer that is made from the archive. These answers have another lane. So an archive
 // that is slow or doesn't answer delays no other read.
-func (s *Server) AdmitArchived(c *fiber.Ctx, cost Cost) (leave func(), err error) {
+func (s *Server) AdmitArchived(c *fiber.Ctx, cost Cost) (*Admission, error) {
 	return s.admit(c, cost, s.archived)
 }
 
-func (s *Server) admit(c *fiber.Ctx, cost Cost, in *lane) (leave func(), err error) {
+func (s *Server) admit(c *fiber.Ctx, cost Cost, in *lane) (*Admission, error) {
 	if cost == Shared {
-		return func() {}, nil
+		return &Admission{}, nil
 	}
 	if err := s.Limits.raise(c, int(cost)); err != nil {
 		return nil, memo.Private(err)
 	}
 	r := of(c.Context())
-	leave, err = in.enter(c.UserContext(), ticketOf(c, cost), r.start.Add(r.checking))
+	leave, err := in.enter(c.UserContext(), ticketOf(c, cost), r.start.Add(r.checking))
 	if r.shed = err != nil; r.shed {
 		s.Limits.lower(c)
+		return nil, memo.Private(err)
 	}
-	return leave, memo.Private(err)
+	return &Admission{leave, in.threads}, nil
 }
 
 func ticketOf(c *fiber.Ctx, cost Cost) ticket {
@@ -114,12 +115,13 @@ func (s *Server) MadeArchived(cost Cost) fiber.Handler { return s.made(cost, s.a
 
 func (s *Server) made(cost Cost, in *lane) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		leave, err := s.admit(c, cost, in)
+		admission, err := s.admit(c, cost, in)
 		if err != nil {
 			return err
 		}
-		defer leave()
-		return c.Next()
+		defer admission.Leave()
+		admission.Make(func() { err = c.Next() })
+		return err
 	}
 }
 

@@ -17,13 +17,14 @@ const lanePatience = time.Second
 // key and requests without one take turns, so that neither can hold up the other. Among each, quick requests go
 // before expensive ones. Each of the four queues is first in, first out.
 type lane struct {
-	places int               // requests that work at a time
-	queue  [queueClasses]int // requests that wait, for each kind of caller
-	share  [queueClasses]int // requests of one caller that work or wait
-	mu     sync.Mutex
-	busy   int
-	held   [queueClasses]map[bucketKey]int
-	shared [queueClasses]map[bucketKey]int // as held, for the callers of one address, owner or /48 together
+	places  int               // requests that work at a time
+	threads *threads          // one for each place; nil: requests work on their goroutines
+	queue   [queueClasses]int // requests that wait, for each kind of caller
+	share   [queueClasses]int // requests of one caller that work or wait
+	mu      sync.Mutex
+	busy    int
+	held    [queueClasses]map[bucketKey]int
+	shared  [queueClasses]map[bucketKey]int // as held, for the callers of one address, owner or /48 together
 	// waiting holds the queues. A channel is closed when its request gets a place.
 	waiting [callerKinds][queueClasses][]chan struct{}
 	served  callerKind // the kind that got the last place out of a queue

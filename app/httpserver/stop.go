@@ -20,6 +20,9 @@ func (s *Server) Start(ctx context.Context, ln net.Listener) error {
 	defer end()
 	go s.watchStreams(watching)
 	go s.health.watch(watching)
+	if s.opts.OwnProcess {
+		s.reads.threads = startThreads(watching, s.reads.places, s.opts.Logger)
+	}
 	served := make(chan error, 1)
 	go func() { served <- s.App.Listener(strict{s.secured(ln)}) }()
 	select {

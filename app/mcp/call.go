@@ -28,7 +28,7 @@ const userAgent = "pulsecast-mcp/1.0"
 // caller is the sender of a call.
 type caller struct {
 	// admit is httpserver.Server.Admit for the request. It is for answers that no call of the API makes.
-	admit func(cost httpserver.Cost) (leave func(), err error)
+	admit func(cost httpserver.Cost) (*httpserver.Admission, error)
 	// charge counts the units of an answer from memory.
 	charge    func(cost httpserver.Cost) error
 	addr      netip.Addr // invalid if the listener is not TCP

@@ -83,11 +83,11 @@ func (s *Server) suggest(ctx context.Context, kind kind, typed string) ([]string
 // handles suggests handles. It costs as much as one record of the API.
 func (s *Server) handles(ctx context.Context, typed string) ([]string, error) {
 	by, _ := ctx.Value(callerKey{}).(caller)
-	leave, err := by.admit(httpserver.Lookup)
+	admission, err := by.admit(httpserver.Lookup)
 	if err != nil {
 		return nil, told(err)
 	}
-	defer leave()
+	defer admission.Leave()
 	ctx, cancel := context.WithTimeout(ctx, handlesTimeout)
 	defer cancel()
 	found, err := agent.Store{}.Handles(ctx, s.db.Reader, typed, maxCompletions+1)

@@ -53,7 +53,7 @@ func (s *Server) speak(h *httpserver.Server, speaker func() (fiber.Handler, erro
 		}
 		by := caller{
 			addr: httpserver.ClientAddr(c), requestID: httpserver.RequestID(c),
-			admit: func(cost httpserver.Cost) (func(), error) { return h.Admit(c, cost) },
+			admit: func(cost httpserver.Cost) (*httpserver.Admission, error) { return h.Admit(c, cost) },
 			charge: func(cost httpserver.Cost) error {
 				_, err := h.AdmitParts(c, cost, 1)
 				return err

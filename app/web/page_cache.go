@@ -62,7 +62,7 @@ type route struct {
 type costFunc = func(c *fiber.Ctx, a address) httpserver.Cost
 
 // admitFunc waits until an answer may be made; see httpserver.Server.Admit.
-type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
+type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (*httpserver.Admission, error)
 
 // pageKey is the key of an answer. A page as Markdown has its own, because converting it takes longer
 // than rendering it.
@@ -129,22 +129,27 @@ func (p *pageCache) query(address string, markdown bool) answer.Query {
 // find returns the kept page, or makes one once the server admits the request. The error is errNotKept if the handler has already
 // answered this request with something that isn't cached.
 func (p *pageCache) find(c *fiber.Ctx, a address, k *route, q *answer.Query) (*answer.Answer, error) {
-	leave := func() {}
-	defer func() { leave() }()
-	enter := sync.OnceValue(func() (err error) { // once, although a lost replica repeats the read
-		free, err := k.admit(c, k.cost(c, a))
-		if err == nil {
-			leave = free
+	var admission *httpserver.Admission
+	defer func() {
+		if admission != nil {
+			admission.Leave()
 		}
+	}()
+	admit := sync.OnceValue(func() (err error) { // once, although a lost replica repeats the read
+		admission, err = k.admit(c, k.cost(c, a))
 		return err
 	})
+	produce := func(ctx context.Context) (page *answer.Answer, err error) {
+		if err := admit(); err != nil {
+			return nil, err
+		}
+		admission.Make(func() { page, err = p.make(ctx, c, a, k) })
+		return page, err
+	}
 	mine := false
 	page, err := p.answers.Load(c.UserContext(), q, func(ctx context.Context) (*answer.Answer, error) {
 		mine = true
-		if err := enter(); err != nil {
-			return nil, err
-		}
-		return p.make(ctx, c, a, k)
+		return produce(ctx)
 	})
 	switch {
 	case err == nil || mine || database.Unavailable(err):
@@ -152,12 +157,9 @@ func (p *pageCache) find(c *fiber.Ctx, a address, k *route, q *answer.Query) (*a
 	case c.UserContext().Err() != nil:
 		return nil, c.UserContext().Err()
 	}
-	if err := enter(); err != nil {
-		return nil, err
-	}
 	side := p.side(false)
 	err = side.Read(c.UserContext(), func(ctx context.Context) (err error) {
-		page, err = p.make(ctx, c, a, k)
+		page, err = produce(ctx)
 		return err
 	})
 	return page, err

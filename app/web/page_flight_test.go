@@ -152,6 +152,6 @@ func still(bool) generation.Side {
 func always(h fiber.Handler) route {
 	return route{
 		handler: alone(h), fresh: pageFresh, cost: costOfPage,
-		admit: func(*fiber.Ctx, httpserver.Cost) (func(), error) { return func() {}, nil },
+		admit: func(*fiber.Ctx, httpserver.Cost) (*httpserver.Admission, error) { return &httpserver.Admission{}, nil },
 	}
 }

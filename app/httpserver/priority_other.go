@@ -1,0 +1,7 @@
+//go:build !linux
+
+package httpserver
+
+const canLowerPriority = false
+
+func lowerPriority() error { return nil }
