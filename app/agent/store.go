@@ -105,10 +105,8 @@ func (s Store) CheckNew(ctx context.Context, db bun.IDB, n *New) error {
 
 // createAs stores an agent under exactly the handle a.Handle.
 func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
-	if !ValidHandle(a.Handle) {
-		return problem.InvalidRequest(
-			problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"},
-		)
+	if err := checkHandle(a.Handle); err != nil {
+		return err
 	}
 	if a.Kind == Ordinary {
 		kept, err := s.reservedNow(ctx, db, a.Handle)
