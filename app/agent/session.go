@@ -94,7 +94,7 @@ func (s Store) endOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credenti
 		return time.Time{}, fmt.Errorf("find the key of a session: %w", err)
 	}
 	gone := len(keys) == 0 && len(credential) == idLength
-	if a.Status != Active || a.Closed() || gone || (len(keys) > 0 && !keys[0].ValidAt(now)) {
+	if a.Status != Active || a.Closed() || gone || (len(keys) > 0 && !keys[0].validAt(now)) {
 		return time.Time{}, ErrNoCredential
 	}
 	if len(keys) == 0 {
