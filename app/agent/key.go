@@ -97,7 +97,7 @@ func (Store) ListKeys(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]*Ke
 // RevokeKey revokes a key of an agent and ends the sessions and grants begun with it. It returns
 // 404 not_found if the agent has no such key. Revoking a key again changes nothing.
 func (s Store) RevokeKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyID string, now time.Time) error {
-	if _, err := s.locked(ctx, tx, agentID); err != nil {
+	if _, err := s.Lock(ctx, tx, agentID); err != nil {
 		return err
 	}
 	exists, err := hasKey(ctx, tx, agentID, keyID)
