@@ -104,15 +104,15 @@ func (c *checker) confidence(p *float64) {
 	case math.IsNaN(*p) || *p < 0:
 		c.add(field, "must be a probability from 0 to 1, for example 0.72")
 	case *p > 1 && *p <= 100:
-		c.add(field, "must be a probability from 0 to 1: for %v %% send %v", *p, roundTo(*p/100))
+		c.add(field, "must be a probability from 0 to 1: for %v %% send %v", *p, roundConfidence(*p/100))
 	case *p > 1:
 		c.add(field, "must be a probability from 0 to 1, for example 0.72")
-	case math.Abs(*p-roundTo(*p)) > 1e-12:
-		c.add(field, "may have at most four decimals: send %v", roundTo(*p))
+	case math.Abs(*p-roundConfidence(*p)) > 1e-12:
+		c.add(field, "may have at most four decimals: send %v", roundConfidence(*p))
 	}
 }
 
-func roundTo(p float64) float64 { return math.Round(p*1e4)/1e4 + 0 } // adding 0 turns −0 into 0
+func roundConfidence(p float64) float64 { return math.Round(p*1e4)/1e4 + 0 } // adding 0 turns −0 into 0
 
 func (c *checker) horizon(at *time.Time, linked bool, now time.Time) {
 	const field = "horizonAt"
