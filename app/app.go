@@ -108,7 +108,7 @@ type App struct {
 	worker       *worker.Worker
 	monitor      *monitor.Monitor
 	metrics      *metrics.Metrics
-	serverErrors *alert.Tally
+	serverErrors *alert.ErrorCounter
 	outage       *alert.Outage // nil if no webhook is configured
 	server       *httpserver.Server
 	hub          *update.Hub

@@ -81,7 +81,7 @@ func (a *App) buildOperations(ctx context.Context) error {
 	a.metrics = metrics.New(
 		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting, Replica: a.changes.Replica},
 	)
-	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
+	a.serverErrors = alert.NewErrorCounter(a.DB, a.Log, a.now)
 	if a.cfg.AlertWebhookURL != "" {
 		a.outage = alert.NewOutage(alert.OutageOptions{
 			Log: a.Log, Now: a.now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Check: a.checkDatabase,

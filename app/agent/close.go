@@ -55,9 +55,9 @@ func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID, now time.Time
 	return a, n, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents, generation.Texts))
 }
 
-// open is like locked, but returns 403 account_closed for a closed account.
+// open is like Lock, but returns 403 account_closed for a closed account.
 func (s Store) open(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error) {
-	a, err := s.locked(ctx, tx, id)
+	a, err := s.Lock(ctx, tx, id)
 	if err == nil && a.Closed() {
 		return nil, AccountClosed()
 	}

@@ -84,11 +84,11 @@ func (c *counter) add(n Answers) {
 	}
 }
 
-// tally counts an agent's requests since the last flush, by endpoint.
-type tally map[endpoint]*counter
+// counters count an agent's requests since the last flush, by endpoint.
+type counters map[endpoint]*counter
 
-func (t tally) read() (sum Answers) {
-	for _, c := range t {
+func (m counters) read() (sum Answers) {
+	for _, c := range m {
 		sum = sum.plus(c.read())
 	}
 	return sum

@@ -85,7 +85,7 @@ func (u *Usage) flushKeys(ctx context.Context, keys []string) error {
 type batch struct {
 	hours     []usageHour
 	endpoints []usageEndpoint
-	errors    []Failure
+	errors    []RequestError
 }
 
 func (b batch) rows() int { return len(b.hours) + len(b.endpoints) + len(b.errors) }
@@ -142,7 +142,7 @@ func (b batch) withoutClosed(ctx context.Context, tx bun.Tx) (batch, error) {
 	}
 	b.hours = slices.DeleteFunc(slices.Clone(b.hours), func(r usageHour) bool { return closed[r.AgentID] })
 	b.endpoints = slices.DeleteFunc(slices.Clone(b.endpoints), func(r usageEndpoint) bool { return closed[r.AgentID] })
-	b.errors = slices.DeleteFunc(slices.Clone(b.errors), func(r Failure) bool { return closed[r.AgentID] })
+	b.errors = slices.DeleteFunc(slices.Clone(b.errors), func(r RequestError) bool { return closed[r.AgentID] })
 	return b, nil
 }
 

@@ -27,6 +27,14 @@ func bump(ctx context.Context, tx bun.Tx) error {
 	return nil
 }
 
+// CurrentGeneration reads the credential generation; see Generation.
+func CurrentGeneration(ctx context.Context, db bun.IDB) (n int64, err error) {
+	if err := db.NewRaw("SELECT generation FROM credential_generation WHERE id = 1").Scan(ctx, &n); err != nil {
+		return 0, fmt.Errorf("read the credential generation: %w", err)
+	}
+	return n, nil
+}
+
 // Generation watches the credential generation. A caller that caches an answer about a credential
 // notes the Epoch before it asks, and uses the answer only while Epoch has that value. Epoch
 // changes when the generation changes. It also changes when the generation can't be read, because a
@@ -67,11 +75,10 @@ func (g *Generation) Check(ctx context.Context) error {
 	defer cancel()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var now int64
-	err := g.db.QueryRowContext(ctx, "SELECT generation FROM credential_generation WHERE id = 1").Scan(&now)
+	now, err := CurrentGeneration(ctx, g.db)
 	if err != nil {
 		g.epoch.Add(1)
-		return fmt.Errorf("read the credential generation: %w", err)
+		return err
 	}
 	if now != g.last {
 		g.last = now

@@ -156,7 +156,7 @@ func (Store) HasGrant(ctx context.Context, db bun.IDB, clientID string) (bool, e
 // RevokeGrant ends a grant of an agent with all its tokens. It returns 404 not_found if the agent
 // has no such grant.
 func (s Store) RevokeGrant(ctx context.Context, tx bun.Tx, agentID, grantID uuid.UUID) error {
-	if _, err := s.locked(ctx, tx, agentID); err != nil {
+	if _, err := s.Lock(ctx, tx, agentID); err != nil {
 		return err
 	}
 	exists, err := tx.NewSelect().Model((*Grant)(nil)).

@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // A handle is 3..40 characters of [a-z0-9-], without a hyphen at either end.
@@ -26,6 +29,16 @@ func ValidHandle(s string) bool {
 		}
 	}
 	return true
+}
+
+// checkHandle returns 422 invalid_request for a text that isn't a handle.
+func checkHandle(s string) error {
+	if ValidHandle(s) {
+		return nil
+	}
+	return problem.InvalidRequest(problem.Field{
+		Field: "handle", Message: fmt.Sprintf("must be %d to %d characters of a-z, 0-9 and hyphens between them", handleMin, handleMax),
+	})
 }
 
 // neutralBase is the base of the handles of agents whose names give none.

@@ -35,12 +35,12 @@ type Key struct {
 	RevokedAt  time.Time `bun:",nullzero"`
 }
 
-// MaxKeys is the most keys of an agent that may be valid at once when it makes a key with a grace
+// maxKeys is the most keys of an agent that may be valid at once when it makes a key with a grace
 // period.
-const MaxKeys = 10
+const maxKeys = 10
 
-// ValidAt reports whether the key is neither revoked nor expired at the given time.
-func (k *Key) ValidAt(at time.Time) bool {
+// validAt reports whether the key is neither revoked nor expired at the given time.
+func (k *Key) validAt(at time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(at))
 }
 
@@ -97,7 +97,7 @@ func (Store) ListKeys(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]*Ke
 // RevokeKey revokes a key of an agent and ends the sessions and grants begun with it. It returns
 // 404 not_found if the agent has no such key. Revoking a key again changes nothing.
 func (s Store) RevokeKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyID string, now time.Time) error {
-	if _, err := s.locked(ctx, tx, agentID); err != nil {
+	if _, err := s.Lock(ctx, tx, agentID); err != nil {
 		return err
 	}
 	exists, err := hasKey(ctx, tx, agentID, keyID)
@@ -147,7 +147,7 @@ type Replacement struct {
 // ReplaceKey issues a new key for an agent and lets one of its keys expire after a grace period,
 // together with the sessions and grants begun with it. With a grace of 0, the old key is revoked.
 // ReplaceKey returns ErrNoCredential if the old key isn't valid, and 409 too_many_keys if the agent
-// would have more than MaxKeys valid keys.
+// would have more than maxKeys valid keys.
 func (s Store) ReplaceKey(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, oldID, label string, grace time.Duration, now time.Time,
 ) (made Replacement, err error) {
@@ -158,12 +158,12 @@ func (s Store) ReplaceKey(
 	if err != nil {
 		return made, err
 	}
-	keys = slices.DeleteFunc(keys, func(k *Key) bool { return !k.ValidAt(now) })
+	keys = slices.DeleteFunc(keys, func(k *Key) bool { return !k.validAt(now) })
 	old := slices.IndexFunc(keys, func(k *Key) bool { return k.ID == oldID })
 	if old < 0 {
 		return made, ErrNoCredential
 	}
-	if len(keys) >= MaxKeys && grace > 0 {
+	if len(keys) >= maxKeys && grace > 0 {
 		return made, problem.New(problem.CodeTooManyKeys, fmt.Sprintf(
 			"This agent has %d valid keys already. Revoke one with DELETE /api/agents/me/keys/{id}, or send graceSeconds 0.", len(keys),
 		))
@@ -248,7 +248,7 @@ func (Store) FindKey(ctx context.Context, db bun.IDB, secret string, now time.Ti
 	var stored [len(hash)]byte // stays zero without a key; no secret has this hash
 	copy(stored[:], row.Hash)
 	same := subtle.ConstantTimeCompare(hash[:], stored[:]) == 1
-	if !same || row.Agent == nil || !row.ValidAt(now) {
+	if !same || row.Agent == nil || !row.validAt(now) {
 		return nil, nil, ErrNoCredential
 	}
 	return row.Key.utc(), row.Agent.utc(), nil

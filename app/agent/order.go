@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,6 +64,23 @@ func Orders() []Order {
 
 // everyAgent reports whether each agent has a value, so that no agents follow at the end.
 func (o *Order) everyAgent() bool { return o.Value == "a.handle" }
+
+// withoutValue returns the condition that an agent has no value in the order. It returns "" if the
+// order has no values.
+func (o *Order) withoutValue(agentID string) string {
+	switch {
+	case o.Value == "":
+		return ""
+	case o.Alias == "a":
+		return "(SELECT " + o.Value + " IS NULL FROM agents AS a WHERE a.id = " + agentID + ")"
+	}
+	condition := "o.agent_id = " + agentID
+	if o.Where != "" {
+		condition += " AND " + strings.ReplaceAll(o.Where, o.Alias+".", "o.")
+	}
+	// Postgres may turn NOT EXISTS into a join that reads the whole table.
+	return "(SELECT COUNT(*) FROM " + o.Table + " AS o WHERE " + condition + ") = 0"
+}
 
 // place is the place of an agent in an order.
 type place struct {

@@ -14,7 +14,7 @@ import (
 const (
 	UsageKept     = 90 * 24 * time.Hour // counts by hour
 	EndpointsKept = 14 * 24 * time.Hour // counts by hour and endpoint
-	ErrorsKept    = 30 * 24 * time.Hour // errors, at most FailuresKept of each agent
+	ErrorsKept    = 30 * 24 * time.Hour // errors, at most MaxErrors of each agent
 )
 
 // Prune deletes a batch of old rows of each kind: usage and errors that are no longer kept, and
@@ -24,9 +24,9 @@ func (Store) Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, e
 	endpoints, err2 := database.Prune(
 		ctx, db, "agent_endpoints", "hour", now.Add(-EndpointsKept), "agent_id", "hour", "method", "route",
 	)
-	failures, err3 := database.Prune(ctx, db, "agent_errors", "created_at", now.Add(-ErrorsKept), "agent_id", "id")
+	requestErrors, err3 := database.Prune(ctx, db, "agent_errors", "created_at", now.Add(-ErrorsKept), "agent_id", "id")
 	sessions, err4 := database.Prune(ctx, db, "sessions", "expires_at", now, "hash")
 	renewals, err5 := database.Prune(ctx, db, "refresh_tokens", "expires_at", now, "hash")
 	grants, err6 := database.Prune(ctx, db, "grants", "expires_at", now, "id")
-	return usage || endpoints || failures || sessions || renewals || grants, errors.Join(err1, err2, err3, err4, err5, err6)
+	return usage || endpoints || requestErrors || sessions || renewals || grants, errors.Join(err1, err2, err3, err4, err5, err6)
 }

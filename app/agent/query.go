@@ -49,11 +49,3 @@ func (Store) SignUps(ctx context.Context, db bun.IDB, since time.Time) (int64, e
 	}
 	return int64(n), nil
 }
-
-// CurrentGeneration reads the credential generation; see Generation.
-func CurrentGeneration(ctx context.Context, db bun.IDB) (n int64, err error) {
-	if err := db.NewRaw("SELECT generation FROM credential_generation WHERE id = 1").Scan(ctx, &n); err != nil {
-		return 0, fmt.Errorf("read the credential generation: %w", err)
-	}
-	return n, nil
-}

@@ -61,10 +61,8 @@ func (Store) ReservedHandles(ctx context.Context, db bun.IDB) ([]ReservedHandle,
 // Reserve reserves a handle from now on. Errors: 422 invalid_request, and 409 handle_reserved if it
 // is reserved already, which says by whom.
 func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
-	if !ValidHandle(h.Handle) {
-		return problem.InvalidRequest(
-			problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"},
-		)
+	if err := checkHandle(h.Handle); err != nil {
+		return err
 	}
 	if Reserved(h.Handle) {
 		return alreadyReserved(fmt.Sprintf("%q is built in and always reserved.", h.Handle))

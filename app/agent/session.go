@@ -85,7 +85,7 @@ func makeRoom(ctx context.Context, tx bun.Tx, agentID uuid.UUID, now time.Time) 
 // central key. It returns ErrNoCredential if the agent is disabled, its account is closed or its
 // local key has ended.
 func (s Store) endOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, now time.Time) (time.Time, error) {
-	a, err := s.locked(ctx, tx, agentID)
+	a, err := s.Lock(ctx, tx, agentID)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -94,7 +94,7 @@ func (s Store) endOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credenti
 		return time.Time{}, fmt.Errorf("find the key of a session: %w", err)
 	}
 	gone := len(keys) == 0 && len(credential) == idLength
-	if a.Status != Active || a.Closed() || gone || (len(keys) > 0 && !keys[0].ValidAt(now)) {
+	if a.Status != Active || a.Closed() || gone || (len(keys) > 0 && !keys[0].validAt(now)) {
 		return time.Time{}, ErrNoCredential
 	}
 	if len(keys) == 0 {
@@ -166,7 +166,7 @@ func (Store) EndSessionsOf(ctx context.Context, tx bun.Tx, credential string) er
 
 // EndAgentSessions ends every session and every grant of an agent and returns their number.
 func (s Store) EndAgentSessions(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, error) {
-	if _, err := s.locked(ctx, tx, agentID); err != nil {
+	if _, err := s.Lock(ctx, tx, agentID); err != nil {
 		return 0, err
 	}
 	grants, err := endGrants(ctx, tx, "agent_id = ?", agentID)

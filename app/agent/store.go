@@ -105,10 +105,8 @@ func (s Store) CheckNew(ctx context.Context, db bun.IDB, n *New) error {
 
 // createAs stores an agent under exactly the handle a.Handle.
 func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
-	if !ValidHandle(a.Handle) {
-		return problem.InvalidRequest(
-			problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"},
-		)
+	if err := checkHandle(a.Handle); err != nil {
+		return err
 	}
 	if a.Kind == Ordinary {
 		kept, err := s.reservedNow(ctx, db, a.Handle)
@@ -334,7 +332,7 @@ func (Store) SetOwner(ctx context.Context, db bun.IDB, id uuid.UUID, owner strin
 // SetStatus enables or disables an agent. Disabling it ends its sessions and grants. Setting the
 // status that the agent has already changes nothing.
 func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status Status, now time.Time) (*Agent, error) {
-	a, err := s.locked(ctx, tx, id)
+	a, err := s.Lock(ctx, tx, id)
 	if err != nil || a.Status == status {
 		return a, err
 	}
@@ -371,15 +369,9 @@ func (Store) Touch(ctx context.Context, db bun.IDB, ids []uuid.UUID, at time.Tim
 	return nil
 }
 
-// Lock is like ByID, but locks the agent's row until the transaction ends, so that an admin's
-// decision isn't based on outdated values.
-func (s Store) Lock(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error) {
-	return s.locked(ctx, tx, id)
-}
-
-// locked returns an agent and locks its row until the transaction ends. Every method that gives or
+// Lock is like ByID, but locks the agent's row until the transaction ends. Every method that gives or
 // takes an agent's access begins with it, so these methods run one after another.
-func (s Store) locked(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error) {
+func (s Store) Lock(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error) {
 	a, err := s.one(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return database.ForUpdate(q.Where("id = ?", id))
 	})

@@ -51,7 +51,7 @@ func Summaries(ctx context.Context, db bun.IDB, ids []uuid.UUID, now time.Time) 
 }
 
 // newestKeys returns the creation time of each agent's newest key that is valid at the given time; see
-// Key.ValidAt.
+// Key.validAt.
 func newestKeys(ctx context.Context, db bun.IDB, ids []uuid.UUID, now time.Time) (map[uuid.UUID]time.Time, error) {
 	var keys []Key
 	err := db.NewSelect().Model(&keys).ColumnExpr("k.agent_id, MAX(k.created_at) AS created_at").

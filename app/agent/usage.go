@@ -51,7 +51,7 @@ type Usage struct {
 	now func() time.Time
 
 	mu     sync.RWMutex
-	counts map[uuid.UUID]tally
+	counts map[uuid.UUID]counters
 	keys   map[string]struct{}
 	errors recent
 
@@ -64,7 +64,7 @@ type Usage struct {
 
 // NewUsage returns a Usage that writes to db.
 func NewUsage(db *database.DB, log *slog.Logger, now func() time.Time) *Usage {
-	return &Usage{db: db, log: log, now: now, counts: map[uuid.UUID]tally{}, keys: map[string]struct{}{}}
+	return &Usage{db: db, log: log, now: now, counts: map[uuid.UUID]counters{}, keys: map[string]struct{}{}}
 }
 
 // Count counts one request of an agent. An error is also kept among the agent's latest errors if
@@ -92,7 +92,7 @@ func (u *Usage) put(agentID uuid.UUID, at endpoint, n Answers) {
 	defer u.mu.Unlock()
 	t := u.counts[agentID]
 	if t == nil {
-		t = tally{}
+		t = counters{}
 		u.counts[agentID] = t
 	}
 	c := t[at]

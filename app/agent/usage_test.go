@@ -58,7 +58,7 @@ func TestUsageByEndpoint(t *testing.T) {
 	})
 }
 
-// TestRecentErrors checks that Failures returns the latest errors of each agent, from memory and
+// TestRecentErrors checks that RecentErrors returns the latest errors of each agent, from memory and
 // from the database, however many there were.
 func TestRecentErrors(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestRecentErrors(t *testing.T) {
 		}
 		ids := func(id uuid.UUID) string {
 			t.Helper()
-			list, err := usage.Failures(t.Context(), db.Reader, id)
+			list, err := usage.RecentErrors(t.Context(), db.Reader, id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestRecentErrors(t *testing.T) {
 		}
 		newest := func(n int) string {
 			var want []string
-			for i := range agent.FailuresKept {
+			for i := range agent.MaxErrors {
 				want = append(want, fmt.Sprint("r", n-i))
 			}
 			return strings.Join(want, " ")
@@ -118,7 +118,7 @@ func TestRecentErrors(t *testing.T) {
 			t.Errorf("after a failed flush: %s", got)
 		}
 		for range 2 { // many errors in memory, first alone and then beside written ones
-			fail(a.ID, 3*agent.FailuresKept)
+			fail(a.ID, 3*agent.MaxErrors)
 			if got := ids(a.ID); got != newest(n) {
 				t.Errorf("many errors in memory: %s", got)
 			}
@@ -132,7 +132,7 @@ func TestRecentErrors(t *testing.T) {
 		if got := ids(b.ID); got != "r2 r1" {
 			t.Errorf("of the other agent: %s", got)
 		}
-		if rows, err := db.NewSelect().Table("agent_errors").Count(t.Context()); err != nil || rows != agent.FailuresKept+2 {
+		if rows, err := db.NewSelect().Table("agent_errors").Count(t.Context()); err != nil || rows != agent.MaxErrors+2 {
 			t.Errorf("%d rows, %v", rows, err)
 		}
 		all, err := usage.Last24h(t.Context(), db.Reader, a.ID)
@@ -163,7 +163,7 @@ func TestErrorBetweenTwoFlushes(t *testing.T) {
 		if err := usage.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if list, err := usage.Failures(t.Context(), db.Reader, a.ID); err != nil || len(list) != 1 || list[0].RequestID != "r1" {
+		if list, err := usage.RecentErrors(t.Context(), db.Reader, a.ID); err != nil || len(list) != 1 || list[0].RequestID != "r1" {
 			t.Errorf("%+v, %v", list, err)
 		}
 		if sum, err := usage.Last24h(t.Context(), db.Reader, a.ID); err != nil || sum.Requests != 1 {
@@ -279,7 +279,7 @@ func TestUsageOfClosedAccounts(t *testing.T) {
 			if err != nil || sum.Requests != want || sum.Errors != want {
 				t.Errorf("counted %+v, %v; want %d", sum, err, want)
 			}
-			list, err := usage.Failures(t.Context(), db.Reader, id)
+			list, err := usage.RecentErrors(t.Context(), db.Reader, id)
 			if err != nil || len(list) != int(want) {
 				t.Errorf("errors: %+v, %v; want %d", list, err, want)
 			}
@@ -393,7 +393,7 @@ func BenchmarkUsageCount(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			u := agent.NewUsage(nil, slog.New(slog.DiscardHandler), time.Now)
-			for range agent.FailuresKept {
+			for range agent.MaxErrors {
 				u.Count(id, r)
 			}
 			b.ReportAllocs()

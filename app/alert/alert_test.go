@@ -27,8 +27,8 @@ type message struct {
 	Since              time.Time
 }
 
-// place is a service with a problem, and the chat room that receives its alerts.
-type place struct {
+// world is a service with a problem, and the chat room that receives its alerts.
+type world struct {
 	t       *testing.T
 	db      *database.DB
 	now     time.Time
@@ -44,8 +44,8 @@ type place struct {
 
 const giga = 1 << 30
 
-func newPlace(t *testing.T, db *database.DB) *place {
-	p := &place{t: t, db: db, now: noon, disk: monitor.Disk{Free: 500 * giga, Size: 1000 * giga}}
+func newWorld(t *testing.T, db *database.DB) *world {
+	p := &world{t: t, db: db, now: noon, disk: monitor.Disk{Free: 500 * giga, Size: 1000 * giga}}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	p.url = server.URL + "/hook/s3cret"
@@ -54,7 +54,7 @@ func newPlace(t *testing.T, db *database.DB) *place {
 }
 
 // restart drops the state that is only in memory.
-func (p *place) restart() {
+func (p *world) restart() {
 	p.watcher = alert.New(alert.Options{
 		DB: p.db, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.now },
 		Webhook: p.url, BaseURL: "https://pulse.example", Pause: time.Millisecond,
@@ -66,11 +66,11 @@ func (p *place) restart() {
 }
 
 // Status returns the status of the markets feed.
-func (p *place) Status() signal.Status {
+func (p *world) Status() signal.Status {
 	return signal.Status{Name: "markets", AsOf: noon.Add(-10 * time.Minute), Records: 9, Stale: p.stale}
 }
 
-func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *world) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.posts++
 	status := 204
 	if len(p.answers) > 0 {
@@ -87,7 +87,7 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // tick moves the clock on by half a minute. The messages since then must be want, as "alert state".
-func (p *place) tick(want ...string) {
+func (p *world) tick(want ...string) {
 	p.t.Helper()
 	p.now = p.now.Add(alert.Interval)
 	p.heard = nil
@@ -103,7 +103,7 @@ func (p *place) tick(want ...string) {
 	}
 }
 
-func (p *place) exec(query string, args ...any) {
+func (p *world) exec(query string, args ...any) {
 	p.t.Helper()
 	if _, err := p.db.ExecContext(p.t.Context(), query, args...); err != nil {
 		p.t.Fatal(err)
@@ -113,7 +113,7 @@ func (p *place) exec(query string, args ...any) {
 func TestOneMessageWhenItBeginsAndOneWhenItIsOver(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		p := newPlace(t, db)
+		p := newWorld(t, db)
 		p.exec("INSERT INTO feed_states (feed, source, count, dropped, failures, last_error) VALUES ('markets', 'x', 1, '{}', 1, 'http_503')")
 		p.tick()
 		p.stale = true
@@ -144,7 +144,7 @@ func TestOneMessageWhenItBeginsAndOneWhenItIsOver(t *testing.T) {
 func TestWebhookInTrouble(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		p := newPlace(t, db)
+		p := newWorld(t, db)
 		full, room := monitor.Disk{Free: giga / 2, Size: 100 * giga}, monitor.Disk{Free: 50 * giga, Size: 100 * giga}
 		p.disk = full
 		p.answers = []int{500, 429} // the third attempt of one tick succeeds
@@ -182,14 +182,14 @@ func TestWebhookInTrouble(t *testing.T) {
 func TestBursts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		p := newPlace(t, db)
-		tally := alert.NewTally(db, slog.New(slog.DiscardHandler), func() time.Time { return p.now })
+		p := newWorld(t, db)
+		counter := alert.NewErrorCounter(db, slog.New(slog.DiscardHandler), func() time.Time { return p.now })
 		fail := func(n int) {
 			for range n {
-				tally.Count(500)
-				tally.Count(404)
+				counter.Count(500)
+				counter.Count(404)
 			}
-			if err := tally.Flush(t.Context()); err != nil {
+			if err := counter.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -229,7 +229,7 @@ func TestBursts(t *testing.T) {
 func TestQueuesThatAge(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		p := newPlace(t, db)
+		p := newWorld(t, db)
 		publish := func(horizon time.Time, baseline prediction.BaselineState) {
 			err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(p.now), AgentID: settlement.MarketAgent, HorizonAt: horizon,
 				BaselineState: baseline, Status: prediction.Open, CreatedAt: p.now})
@@ -256,7 +256,7 @@ func TestQueuesThatAge(t *testing.T) {
 func TestBackupsThatFail(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		p := newPlace(t, db)
+		p := newWorld(t, db)
 		p.backups = 24 * time.Hour
 		p.restart()
 		state := func(s backup.State) {
@@ -294,7 +294,7 @@ func TestBackupsThatFail(t *testing.T) {
 // doesn't affect the others.
 func TestAConditionThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, dbtest.Open(t, database.SQLite))
+	p := newWorld(t, dbtest.Open(t, database.SQLite))
 	p.disk = monitor.Disk{Free: 1, Size: 2}
 	p.exec("DROP TABLE server_errors")
 	if err := p.watcher.Tick(t.Context()); err == nil || len(p.heard) != 1 || p.heard[0].Alert != "disk" {
@@ -306,7 +306,7 @@ func TestAConditionThatCannotBeRead(t *testing.T) {
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		p := newPlace(t, db)
+		p := newWorld(t, db)
 		p.tick()
 		p.exec(`INSERT INTO settings (name, value) VALUES ('archive', '{"Failures":2,"Error":"disk full"}')`)
 		p.tick("archive firing")

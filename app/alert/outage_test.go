@@ -17,7 +17,7 @@ import (
 // database itself isn't used.
 func TestOutageIsTold(t *testing.T) {
 	t.Parallel()
-	p := &place{t: t, now: noon}
+	p := &world{t: t, now: noon}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	var broken error

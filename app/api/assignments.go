@@ -91,7 +91,7 @@ func parseAssignments(args *fasthttp.Args) (q assignmentsQuery, err error) {
 }
 
 func (a *API) readAssignments(ctx context.Context, q assignmentsQuery) (*answer.Answer, error) {
-	list, next, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: q.limit, After: q.after}, a.Now())
+	list, next, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: q.limit, Cursor: q.after}, a.Now())
 	if err != nil {
 		return nil, err
 	}

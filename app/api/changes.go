@@ -54,7 +54,7 @@ func parseChanges(c *fiber.Ctx) (f settlement.CorrectionFilter, err error) {
 	if f.Limit, err = ParseLimit(args); err != nil {
 		return f, err
 	}
-	f.After, err = text(args, "cursor", maxParameter)
+	f.Cursor, err = text(args, "cursor", maxParameter)
 	return f, err
 }
 

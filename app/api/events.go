@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -91,7 +90,7 @@ func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
 		name string
 		most int
 		into *string
-	}{{"category", 64, &f.Category}, {"q", maxQuery, &f.Q}, {"cursor", maxParameter, &f.After}} {
+	}{{"category", 64, &f.Category}, {"q", maxQuery, &f.Q}, {"cursor", maxParameter, &f.Cursor}} {
 		if *p.into, err = text(args, p.name, p.most); err != nil {
 			return f, err
 		}
@@ -162,7 +161,7 @@ func (a *API) parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	if q.from, err = parsePlace(eventMark, after); err != nil {
+	if q.from, err = cursor.ParseIndex(eventMark, after); err != nil {
 		return q, err
 	}
 	_, q.publisher, err = a.viewer(c)
@@ -204,7 +203,7 @@ func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
 		NextCursor *string           `json:"nextCursor"`
 		AsOf       *string           `json:"asOf"`
 		Stale      bool              `json:"stale"`
-	}{true, a.eventDetail(e, siblings, markets), list, placeOrNull(eventMark, next), asOf, stale}, nil
+	}{true, a.eventDetail(e, siblings, markets), list, textOrNull(cursor.Index(eventMark, next)), asOf, stale}, nil
 }
 
 func (a *API) eventDetail(e *market.Event, s *market.Siblings, markets []market.Market) *eventDetailWire {
@@ -234,27 +233,3 @@ const (
 	eventMark  = "event"
 	modelsMark = "models"
 )
-
-func placeOrNull(mark string, place int) *string {
-	if place == 0 {
-		return nil
-	}
-	word := cursor.Encode(mark, strconv.Itoa(place))
-	return &word
-}
-
-// parsePlace returns the index that a cursor names, or 0 without a cursor.
-func parsePlace(mark, after string) (int, error) {
-	if after == "" {
-		return 0, nil
-	}
-	parts, err := cursor.Decode(after, 2)
-	if err != nil {
-		return 0, err
-	}
-	place, err := strconv.Atoi(parts[1])
-	if err != nil || parts[0] != mark || place < 1 {
-		return 0, cursor.Invalid()
-	}
-	return place, nil
-}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -76,7 +77,7 @@ func parseModels(c *fiber.Ctx) (q modelsQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.from, err = parsePlace(modelsMark, after)
+	q.from, err = cursor.ParseIndex(modelsMark, after)
 	return q, err
 }
 
@@ -99,7 +100,7 @@ func (a *API) readModels(ctx context.Context, q modelsQuery) (any, error) {
 		Window     leaderboard.Window `json:"window"`
 		Models     []modelWire        `json:"models"`
 		NextCursor *string            `json:"nextCursor"`
-	}{true, q.window, models, placeOrNull(modelsMark, next)}, nil
+	}{true, q.window, models, textOrNull(cursor.Index(modelsMark, next))}, nil
 }
 
 func (a *API) model(m leaderboard.ModelRow) modelWire {

@@ -69,7 +69,7 @@ func parseStoredMarkets(c *fiber.Ctx) (f market.Filter, err error) {
 		return f, err
 	}
 	f.Closed = status == "closed"
-	f.After, err = text(args, "cursor", maxParameter)
+	f.Cursor, err = text(args, "cursor", maxParameter)
 	return f, err
 }
 
@@ -124,7 +124,7 @@ func parseStoredNews(c *fiber.Ctx) (f news.Filter, err error) {
 	if _, err = choice(args, "sort", newsByAge); err != nil {
 		return f, err
 	}
-	f.After, err = text(args, "cursor", maxParameter)
+	f.Cursor, err = text(args, "cursor", maxParameter)
 	return f, err
 }
 

@@ -66,8 +66,8 @@ type Listed struct {
 
 // Filter selects assignments.
 type Filter struct {
-	Limit int    // at least 1
-	After string // the cursor of the previous page
+	Limit  int    // at least 1
+	Cursor string // the next that List returned for the previous page
 	// AgentID is the agent that Done is about. With uuid.Nil, Done is never set.
 	AgentID uuid.UUID
 }
@@ -105,8 +105,8 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) (l
 
 func page(ctx context.Context, db bun.IDB, f Filter, now time.Time) (open []Assignment, next string, err error) {
 	q := selectOpen(db, now).Limit(int64(f.Limit) + 1)
-	if f.After != "" {
-		parts, err := cursor.Decode(f.After, 2)
+	if f.Cursor != "" {
+		parts, err := cursor.Decode(f.Cursor, 2)
 		if err != nil {
 			return nil, "", err
 		}

@@ -236,12 +236,12 @@ func printUsage(ctx context.Context, db *database.DB, id uuid.UUID, w io.Writer)
 	for _, e := range endpoints {
 		fmt.Fprintf(w, "  %s %s\t%d, %d refused, %d limited, %d failed\n", e.Method, routeOrNone(e.Route), e.Total(), e.Refused, e.Limited, e.Failed)
 	}
-	failures, err := usage.Failures(ctx, db.Reader, id)
+	recent, err := usage.RecentErrors(ctx, db.Reader, id)
 	if err != nil {
 		return err
 	}
-	for _, f := range failures[:min(len(failures), errorsShown)] {
-		fmt.Fprintf(w, "error %s\t%d %s, %s %s, request %s\n", stamp(f.CreatedAt), f.Status, f.Code, f.Method, routeOrNone(f.Route), f.RequestID)
+	for _, e := range recent[:min(len(recent), errorsShown)] {
+		fmt.Fprintf(w, "error %s\t%d %s, %s %s, request %s\n", stamp(e.CreatedAt), e.Status, e.Code, e.Method, routeOrNone(e.Route), e.RequestID)
 	}
 	return nil
 }

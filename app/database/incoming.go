@@ -59,11 +59,9 @@ func (in *Incoming) All(ctx context.Context) (map[string]string, error) {
 // it in the transaction whose progress it records.
 const SetIncoming = "INSERT INTO " + incomingTable + " (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value"
 
-// Set stores a value.
+// Set stores a value with SetIncoming.
 func (in *Incoming) Set(ctx context.Context, name, value string) error {
-	_, err := in.db.NewRaw("INSERT INTO ? (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value",
-		bun.Ident(incomingTable), name, value).Exec(ctx)
-	if err != nil {
+	if _, err := in.db.DB.DB.ExecContext(ctx, SetIncoming, name, value); err != nil {
 		return fmt.Errorf("keep the progress: %w", err)
 	}
 	return nil

@@ -56,7 +56,8 @@ func TestPooler(t *testing.T) {
 		work.Go(func() {
 			for n := range 20 {
 				name := fmt.Sprintf("%d/%d", i, n)
-				if _, err := database.ExecPlannedRows(t.Context(), db, "INSERT INTO settings (name, value) SELECT name, n::text FROM v", []row{{name, int64(n)}}); err != nil {
+				var stored []row
+				if err := database.ScanRows(t.Context(), db, "INSERT INTO settings (name, value) SELECT name, n::text FROM v RETURNING name, value::bigint AS n", []row{{name, int64(n)}}, &stored); err != nil {
 					t.Error(err)
 				}
 				var got []row

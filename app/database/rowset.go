@@ -36,20 +36,7 @@ func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T)
 	return q.Exec(ctx)
 }
 
-// ExecPlannedRows is ExecRows, but each connection plans the statement only once. Use it for statements that run
-// often.
-func ExecPlannedRows[T any](ctx context.Context, db bun.IDB, statement string, rows []T) (res sql.Result, err error) {
-	err = inOneSession(ctx, db, func(ctx context.Context, db bun.IDB) error {
-		q, err := withRows(db, plannedMode(db), statement, rows)
-		if err == nil {
-			res, err = q.Exec(ctx)
-		}
-		return err
-	})
-	return res, err
-}
-
-// ScanRows is ExecPlannedRows for a query. It reads the query's rows into dest.
+// ScanRows is ExecRows for a query whose rows it reads into dest. Each connection plans the query only once.
 func ScanRows[T any](ctx context.Context, db bun.IDB, query string, rows []T, dest any) error {
 	return inOneSession(ctx, db, func(ctx context.Context, db bun.IDB) error {
 		q, err := withRows(db, plannedMode(db), query, rows)

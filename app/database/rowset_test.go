@@ -52,10 +52,6 @@ func TestRowsOfEverything(t *testing.T) {
 			}
 			return nil
 		},
-		"ExecPlannedRows": func(ctx context.Context, tx bun.Tx) error {
-			_, err := database.ExecPlannedRows(ctx, tx, statement, want)
-			return err
-		},
 		"NewWrite": func(ctx context.Context, tx bun.Tx) error {
 			return database.ExecWrites(ctx, tx, database.NewWrite(statement, want))
 		},

@@ -561,7 +561,7 @@ func (w *world) fill(agent uuid.UUID, marketID string, size int) {
 				}
 			}
 		}
-		return prediction.AddToMarkets(ctx, tx, map[string]int64{marketID: int64(len(list))})
+		return prediction.CountOnMarkets(ctx, tx, map[string]int64{marketID: int64(len(list))})
 	})
 	if w.db.Kind == database.Postgres {
 		w.exec("ANALYZE")

@@ -34,9 +34,9 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 	return f, err
 }
 
-// mainBoard selects the rows of the boards over all time, of every category, without the reference
+// allTimeRows selects the rows of the boards over all time, of every category, without the reference
 // rows.
-func mainBoard(db bun.IDB) *bun.SelectQuery {
+func allTimeRows(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().Table("board_rows").Where("span = ?", All).Where(shownOf, All).Where("NOT reference")
 }
 
@@ -50,7 +50,7 @@ type Choices struct {
 // category. Callers must cache the result and must not call it concurrently.
 func (s *Store) Choices(ctx context.Context, db bun.IDB, limit int) (c Choices, err error) {
 	of := func(column string) *bun.SelectQuery {
-		return mainBoard(db).Column(column).Where("? <> ''", bun.Ident(column)).
+		return allTimeRows(db).Column(column).Where("? <> ''", bun.Ident(column)).
 			Group(column).OrderExpr("COUNT(*) DESC, ?", bun.Ident(column)).Limit(int64(limit))
 	}
 	if err := of("category").Scan(ctx, &c.Categories); err != nil {

@@ -110,8 +110,8 @@ var silent = words("all games new featured trending recurring parlays hit-first 
 // silentForm matches families of such slugs: years, rewards and retired tags.
 var silentForm = regexp.MustCompile(`^(\d{4}|\d{4}-predictions|\d+[mhdw]|earn-.*|rewards?(-.*)?|deprec(ated)?-.*)$`)
 
-// place maps a slug to the first row of subjects that contains it.
-var place = func() map[string]int {
+// firstSubject maps a slug to the first row of subjects that contains it.
+var firstSubject = func() map[string]int {
 	at := map[string]int{}
 	for i, s := range subjects {
 		for slug := range strings.FieldsSeq(s.slugs) {
@@ -136,7 +136,7 @@ func words(s string) map[string]bool {
 func CategoryOf(tags ...string) string {
 	best := len(subjects)
 	for _, tag := range tags {
-		if i, known := place[TagSlug(tag)]; known {
+		if i, known := firstSubject[TagSlug(tag)]; known {
 			best = min(best, i)
 		}
 	}
@@ -149,7 +149,7 @@ func CategoryOf(tags ...string) string {
 // TagKnown reports whether a tag is in the table, or is known to say nothing about the category.
 func TagKnown(tag string) bool {
 	slug := TagSlug(tag)
-	_, known := place[slug]
+	_, known := firstSubject[slug]
 	return known || silent[slug] || silentForm.MatchString(slug)
 }
 

@@ -78,7 +78,7 @@ func groups(t *testing.T, db *database.DB, f market.GroupFilter) string {
 			}
 			out = append(out, fmt.Sprintf("%s:%s/%d", name, strings.Join(ids, ","), g.Total))
 		}
-		if f.After = next; next == "" {
+		if f.Cursor = next; next == "" {
 			break
 		}
 	}
@@ -164,7 +164,7 @@ func TestGroups(t *testing.T) {
 			t.Errorf("by age: got %s", got)
 		}
 		for _, bad := range []string{"x", "!!", "AAAA"} {
-			if _, _, err := newGroups().List(t.Context(), db.Reader, market.GroupFilter{After: bad, Limit: 1}); err == nil {
+			if _, _, err := newGroups().List(t.Context(), db.Reader, market.GroupFilter{Cursor: bad, Limit: 1}); err == nil {
 				t.Errorf("cursor %q was accepted", bad)
 			}
 		}

@@ -38,7 +38,7 @@ type GroupFilter struct {
 	// ClosesBefore keeps groups with a market that is scheduled to close before this time.
 	ClosesBefore time.Time
 	Sort         Sort
-	After        string // the cursor of the previous page
+	Cursor       string // the next that List returned for the previous page
 	Limit        int    // at least 1
 }
 
@@ -209,10 +209,10 @@ func (f GroupFilter) compare(a, b *groupRow) int {
 
 // after returns the place that the cursor names, or nil if there is none.
 func (f GroupFilter) after() (*groupRow, error) {
-	if f.After == "" {
+	if f.Cursor == "" {
 		return nil, nil
 	}
-	parts, err := cursor.Decode(f.After, 3)
+	parts, err := cursor.Decode(f.Cursor, 3)
 	if err != nil || parts[0] != "g"+string(f.Sort) || plaintext.Check(parts[2], false) != "" {
 		return nil, cursor.Invalid()
 	}
@@ -226,11 +226,11 @@ func (f GroupFilter) after() (*groupRow, error) {
 }
 
 func (f GroupFilter) cursorAfter(last *groupRow) string {
-	place := cursor.Time(last.At.UTC())
+	value := cursor.Time(last.At.UTC())
 	if f.Sort == ByVolume {
-		place = strconv.FormatFloat(last.Volume, 'g', -1, 64)
+		value = strconv.FormatFloat(last.Volume, 'g', -1, 64)
 	}
-	return cursor.Encode("g"+string(f.Sort), place, last.GroupKey)
+	return cursor.Encode("g"+string(f.Sort), value, last.GroupKey)
 }
 
 // groups reads the events and the most probable markets of rows.

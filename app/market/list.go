@@ -35,7 +35,7 @@ type Filter struct {
 	ClosesBefore time.Time // scheduled to close before this time
 	Closed       bool      // closed markets instead of open ones
 	Sort         Sort
-	After        string // the cursor of the previous page
+	Cursor       string // the next that List returned for the previous page
 	Limit        int    // at least 1
 }
 
@@ -183,18 +183,18 @@ func (f Filter) closingOf(m *Market) time.Time {
 func CursorAfter(m *Market) string { return Filter{Sort: ByVolume}.cursorAfter(m) }
 
 func (f Filter) cursorAfter(last *Market) string {
-	var place string
+	var value string
 	switch f.Sort {
 	case ByClosing:
-		place = cursor.Time(f.closingOf(last))
+		value = cursor.Time(f.closingOf(last))
 	case ByNewest:
-		place = cursor.Time(last.FirstSeenAt)
+		value = cursor.Time(last.FirstSeenAt)
 	default:
 		volume := -1.0
 		if last.Volume != nil {
 			volume = *last.Volume
 		}
-		place = strconv.FormatFloat(volume, 'g', -1, 64)
+		value = strconv.FormatFloat(volume, 'g', -1, 64)
 	}
-	return cursor.Encode(string(f.Sort), place, last.ID)
+	return cursor.Encode(string(f.Sort), value, last.ID)
 }

@@ -103,7 +103,7 @@ func walkMarkets(t *testing.T, db *database.DB, f market.Filter) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.After = next; next == "" {
+		if f.Cursor = next; next == "" {
 			return
 		}
 	}
@@ -118,7 +118,7 @@ func walkGroups(t *testing.T, db *database.DB, f market.GroupFilter) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.After = next; next == "" {
+		if f.Cursor = next; next == "" {
 			return
 		}
 	}
@@ -142,7 +142,7 @@ func TestSearchGoesOn(t *testing.T) {
 					for i := range page {
 						seen[page[i].ID] = true
 					}
-					if f.After = next; next == "" {
+					if f.Cursor = next; next == "" {
 						break
 					}
 				}

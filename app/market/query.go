@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/uptrace/bun"
-
-	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // Select begins a query on markets AS m, with the columns of Market. Other packages can join it as a subquery
@@ -28,25 +25,6 @@ func (Store) HasLive(ctx context.Context, db bun.IDB) (bool, error) {
 		return false, fmt.Errorf("look for live markets: %w", err)
 	}
 	return exists, nil
-}
-
-// LatestPrices returns the latest price of every outcome of each market. It leaves out markets without prices.
-func (Store) LatestPrices(ctx context.Context, db bun.IDB, marketIDs []string) (map[string][]float64, error) {
-	found := make(map[string][]float64, len(marketIDs))
-	if len(marketIDs) == 0 {
-		return found, nil
-	}
-	var markets []Market
-	planned := database.NewPlanned(db)
-	q := db.NewSelect().Model((*Market)(nil)).Column("id", "prices").Where("m.prices IS NOT NULL")
-	err := planned.Scan(ctx, planned.In(q, "m.id", marketIDs), &markets)
-	if err != nil {
-		return nil, fmt.Errorf("read latest prices: %w", err)
-	}
-	for _, m := range markets {
-		found[m.ID] = m.Prices
-	}
-	return found, nil
 }
 
 // EventTitles returns the title of each market's event, or the market's own title if it has no event.
@@ -102,30 +80,4 @@ func (m *Market) eventTitle() string {
 		return m.EventTitle
 	}
 	return m.Title
-}
-
-// PricesBetween returns the price history of markets between two times, ordered by market, oldest first.
-func (Store) PricesBetween(ctx context.Context, db bun.IDB, marketIDs []string, from, to time.Time) ([]Price, error) {
-	return readPrices(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("mp.market_id IN (?)", bun.List(marketIDs)).Where("mp.observed_at BETWEEN ? AND ?", from, to)
-	})
-}
-
-// FirstPrices returns the first price of each market that has one.
-func (Store) FirstPrices(ctx context.Context, db bun.IDB, marketIDs []string) ([]Price, error) {
-	return readPrices(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("mp.market_id IN (?)", bun.List(marketIDs)).
-			Where("mp.observed_at = (SELECT min(f.observed_at) FROM market_prices AS f WHERE f.market_id = mp.market_id)")
-	})
-}
-
-func readPrices(ctx context.Context, db bun.IDB, where func(*bun.SelectQuery) *bun.SelectQuery) ([]Price, error) {
-	var prices []Price
-	if err := where(db.NewSelect().Model(&prices)).Order("mp.market_id", "mp.observed_at").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read prices: %w", err)
-	}
-	for i := range prices {
-		prices[i].ObservedAt = prices[i].ObservedAt.UTC()
-	}
-	return prices, nil
 }

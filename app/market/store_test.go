@@ -386,7 +386,7 @@ func TestListPagesThroughEveryOrder(t *testing.T) {
 				for _, m := range page {
 					got += m.ID
 				}
-				if f.After = next; next == "" {
+				if f.Cursor = next; next == "" {
 					return got
 				}
 			}
@@ -406,7 +406,7 @@ func TestListPagesThroughEveryOrder(t *testing.T) {
 			t.Errorf("last closed first: got %s", got)
 		}
 		for _, bad := range []string{"!", "e30", "eyJ2IjoxfQ=", "eyJjIjoiMDAwMC0wMS0wMVQwMDowMDowMFoifQ"} {
-			_, _, err := store.List(ctx, db.Reader, market.Filter{Sort: market.ByClosing, After: bad, Limit: 2})
+			_, _, err := store.List(ctx, db.Reader, market.Filter{Sort: market.ByClosing, Cursor: bad, Limit: 2})
 			if p, ok := errors.AsType[*problem.Error](err); !ok || p.Status != 400 {
 				t.Errorf("cursor %q: got %v", bad, err)
 			}

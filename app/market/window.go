@@ -58,10 +58,10 @@ func (f Filter) window(db bun.IDB, p *database.Planned, columns string, limit in
 	}
 	rest := next()
 	f.order(rest)
-	if f.After == "" {
+	if f.Cursor == "" {
 		return rest, nil
 	}
-	place, id, err := f.readCursor()
+	value, id, err := f.readCursor()
 	if err != nil {
 		return nil, err
 	}
@@ -71,25 +71,25 @@ func (f Filter) window(db bun.IDB, p *database.Planned, columns string, limit in
 	if by.falling {
 		behind = "<"
 	}
-	tied := next().Where("? = ?", by.column, p.Value(place)).Where("m.id > ?", p.Value(id)).OrderExpr("m.id")
-	rest.Where("? ? ?", by.column, behind, p.Value(place))
+	tied := next().Where("? = ?", by.column, p.Value(value)).Where("m.id > ?", p.Value(id)).OrderExpr("m.id")
+	rest.Where("? ? ?", by.column, behind, p.Value(value))
 	both := db.NewSelect().TableExpr("(SELECT * FROM (?) AS tied UNION ALL SELECT * FROM (?) AS rest) AS m", tied, rest).Limit(int64(limit))
 	f.order(both)
 	return both, nil
 }
 
 // readCursor returns the order value and the id of the previous page's last market.
-func (f Filter) readCursor() (place any, id string, err error) {
-	parts, err := cursor.Decode(f.After, 3)
+func (f Filter) readCursor() (value any, id string, err error) {
+	parts, err := cursor.Decode(f.Cursor, 3)
 	if err != nil || parts[0] != string(f.Sort) || plaintext.Check(parts[2], false) != "" {
 		return nil, "", cursor.Invalid()
 	}
 	if f.Sort == ByVolume {
-		place, err = readVolume(parts[1])
+		value, err = readVolume(parts[1])
 	} else {
-		place, err = cursor.ParseTime(parts[1])
+		value, err = cursor.ParseTime(parts[1])
 	}
-	return place, parts[2], err
+	return value, parts[2], err
 }
 
 func readVolume(text string) (float64, error) {

@@ -23,8 +23,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// MaxReason is the greatest length of a reason, note or report, in characters.
-const MaxReason = 1000
+// maxReason is the greatest length of a reason, note or report, in characters. A ruling's reason becomes its note.
+const maxReason = settlement.MaxNote
 
 // Options configure a Service. DB and Now are required.
 type Options struct {
@@ -144,7 +144,7 @@ func checkText(field, text string, required bool) (string, error) {
 	if required {
 		least = 1
 	}
-	if message := plaintext.CheckLength(text, least, MaxReason, true); message != "" {
+	if message := plaintext.CheckLength(text, least, maxReason, true); message != "" {
 		return "", problem.InvalidRequest(problem.Field{Field: field, Message: message})
 	}
 	return text, nil

@@ -23,7 +23,7 @@ type Note struct {
 	ID        uuid.UUID `bun:",pk,type:uuid"`
 	AgentID   uuid.UUID `bun:",type:uuid"`
 	Author    string
-	Text      string // 1..MaxReason characters
+	Text      string // 1..maxReason characters
 	CreatedAt time.Time
 }
 

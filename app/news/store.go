@@ -133,7 +133,7 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 type Filter struct {
 	Community string
 	Q         string // words that must all occur in the title or summary, in any letter case
-	After     string // the cursor of the previous page
+	Cursor    string // the next that List returned for the previous page
 	Limit     int    // at least 1
 }
 
@@ -148,8 +148,8 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 	if f.Community != "" {
 		q = q.Where("n.community = ?", f.Community)
 	}
-	if f.After != "" {
-		parts, err := cursor.Decode(f.After, 2)
+	if f.Cursor != "" {
+		parts, err := cursor.Decode(f.Cursor, 2)
 		if err != nil || plaintext.Check(parts[1], false) != "" {
 			return nil, "", cursor.Invalid()
 		}

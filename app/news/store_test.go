@@ -102,7 +102,7 @@ func TestList(t *testing.T) {
 		observe(t, db, other)
 		var got, cursor string
 		for pages := 0; ; pages++ {
-			page, next, err := store.List(ctx, db.Reader, news.Filter{Community: "science", After: cursor, Limit: 2})
+			page, next, err := store.List(ctx, db.Reader, news.Filter{Community: "science", Cursor: cursor, Limit: 2})
 			if err != nil || pages > 3 {
 				t.Fatal(pages, err)
 			}
@@ -123,7 +123,7 @@ func TestList(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{"?", "e30x", "eyJwIjoiMDAwMC0wMS0wMVQwMDowMDowMFoifQ"} {
-			_, _, err := store.List(ctx, db.Reader, news.Filter{After: bad, Limit: 1})
+			_, _, err := store.List(ctx, db.Reader, news.Filter{Cursor: bad, Limit: 1})
 			if p, ok := errors.AsType[*problem.Error](err); !ok || p.Status != 400 {
 				t.Errorf("cursor %q: got %v", bad, err)
 			}
@@ -200,7 +200,7 @@ func TestSearchRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			found += len(page)
-			if f.After = next; next == "" {
+			if f.Cursor = next; next == "" {
 				break
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -22,23 +21,6 @@ func CountActivity(ctx context.Context, db *database.DB, now time.Time) error {
 			COUNT(*) AS predictions_month, 0 AS predictions, 0 AS settled FROM predictions WHERE id >= ? GROUP BY agent_id
 		UNION ALL
 		SELECT agent_id, 0, 0, total, resolved FROM agent_tallies`, day, month))
-}
-
-// Tallies returns the tallies of agents. It leaves out agents that never published.
-func Tallies(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Tally, error) {
-	found := make(map[uuid.UUID]Tally, len(agents))
-	if len(agents) == 0 {
-		return found, nil
-	}
-	var list []Tally
-	if err := db.NewSelect().Model(&list).Where("t.agent_id IN (?)", bun.List(agents)).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read tallies: %w", err)
-	}
-	for _, t := range list {
-		t.LastPublishedAt = t.LastPublishedAt.UTC()
-		found[t.AgentID] = t
-	}
-	return found, nil
 }
 
 // CountPublished returns how many predictions were published since a moment.

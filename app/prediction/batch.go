@@ -222,7 +222,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 		writes = append(writes, answersWrite(b.newAnswers))
 	}
 	writes = append(writes, update.NewWrite(created(b.predictions)), generation.Move(tx, generation.Predictions))
-	writes = append(writes, addToMarkets(b.predictions)...) // last, because other batches wait for these rows
+	writes = append(writes, marketCountWrites(b.predictions)...) // last, because other batches wait for these rows
 	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("store predictions: %w", err)
 	}

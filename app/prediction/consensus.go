@@ -80,9 +80,9 @@ func countsWrite(published map[string]int64) database.Write {
 		"ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE")
 }
 
-// AddToMarkets adds to the counts of predictions of markets, when predictions are published or revealed. It
+// CountOnMarkets adds to the counts of predictions of markets, when predictions are published or revealed. It
 // must be the last step of a transaction, because it locks rows that other transactions wait for.
-func AddToMarkets(ctx context.Context, db bun.IDB, published map[string]int64) error {
+func CountOnMarkets(ctx context.Context, db bun.IDB, published map[string]int64) error {
 	if len(published) == 0 {
 		return nil
 	}
@@ -219,7 +219,7 @@ func RecountMarkets(ctx context.Context, db *database.DB, after string, limit in
 	for _, id := range ids {
 		none[id] = 0
 	}
-	if err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return AddToMarkets(ctx, tx, none) }); err != nil {
+	if err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return CountOnMarkets(ctx, tx, none) }); err != nil {
 		return nil, err
 	}
 	for _, c := range counts {
@@ -248,7 +248,7 @@ func countOnMarkets(ctx context.Context, db bun.IDB, ids []string) (counts []Mar
 // correctCount corrects the stored count of a market's predictions. If the stored count has changed since c was
 // counted, it counts again. Publishing on the market waits until tx ends.
 func correctCount(ctx context.Context, tx bun.Tx, c MarketCount) error {
-	if err := AddToMarkets(ctx, tx, map[string]int64{c.MarketID: 0}); err != nil { // locks the row
+	if err := CountOnMarkets(ctx, tx, map[string]int64{c.MarketID: 0}); err != nil { // locks the row
 		return err
 	}
 	var have int64
@@ -262,7 +262,7 @@ func correctCount(ctx context.Context, tx bun.Tx, c MarketCount) error {
 		}
 		c = again[0]
 	}
-	return AddToMarkets(ctx, tx, map[string]int64{c.MarketID: c.Want - c.Have})
+	return CountOnMarkets(ctx, tx, map[string]int64{c.MarketID: c.Want - c.Have})
 }
 
 // nextPredicted lists at most limit markets with ids greater than after that have predictions or a row in

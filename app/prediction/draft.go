@@ -12,19 +12,21 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Bounds of a prediction's fields. Lengths are in characters, except MaxURL in bytes.
+// Bounds of a prediction's fields. Lengths are in characters, except maxURL in bytes.
 const (
-	MaxTitle         = 300
-	MaxThesis        = 10_000
-	MaxCategory      = 64
-	MaxModel         = 80
-	MaxEvidence      = 20
-	MaxEvidenceTitle = 300
-	MaxURL           = 2048
-	MaxHorizonYears  = 10
-	// DefaultCategory is the category of a prediction sent without one.
-	DefaultCategory = "general"
+	MaxTitle    = 300
+	MaxThesis   = 10_000
+	MaxEvidence = 20
+
+	maxCategory      = 64
+	maxModel         = 80
+	maxEvidenceTitle = 300
+	maxURL           = 2048
+	maxHorizonYears  = 10
 )
+
+// defaultCategory is the category of a prediction sent without one.
+const defaultCategory = "general"
 
 // Draft is a prediction as sent by an agent. A nil pointer means that the field was left out. Title and
 // HorizonAt are optional if MarketID is set; see complete.
@@ -50,7 +52,7 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 	d.MarketID = strings.TrimSpace(d.MarketID)
 	d.Category = strings.ToLower(strings.TrimSpace(d.Category))
 	if d.Category == "" {
-		d.Category = DefaultCategory
+		d.Category = defaultCategory
 	}
 	var c checker
 	linked := d.MarketID != ""
@@ -61,10 +63,10 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 	c.text("thesis", d.Thesis, 1, MaxThesis, true)
 	c.confidence(d.Confidence)
 	c.horizon(d.HorizonAt, linked, now)
-	c.text("category", d.Category, 1, MaxCategory, false)
-	c.text("model", d.Model, 0, MaxModel, false)
-	c.text("marketId", d.MarketID, 0, MaxEvidenceTitle, false)
-	c.text("outcome", d.Outcome, 0, MaxEvidenceTitle, false)
+	c.text("category", d.Category, 1, maxCategory, false)
+	c.text("model", d.Model, 0, maxModel, false)
+	c.text("marketId", d.MarketID, 0, maxEvidenceTitle, false)
+	c.text("outcome", d.Outcome, 0, maxEvidenceTitle, false)
 	c.evidence(d.Evidence)
 	c.reveal(d)
 	return c.fields
@@ -102,15 +104,15 @@ func (c *checker) confidence(p *float64) {
 	case math.IsNaN(*p) || *p < 0:
 		c.add(field, "must be a probability from 0 to 1, for example 0.72")
 	case *p > 1 && *p <= 100:
-		c.add(field, "must be a probability from 0 to 1: for %v %% send %v", *p, roundTo(*p/100))
+		c.add(field, "must be a probability from 0 to 1: for %v %% send %v", *p, roundConfidence(*p/100))
 	case *p > 1:
 		c.add(field, "must be a probability from 0 to 1, for example 0.72")
-	case math.Abs(*p-roundTo(*p)) > 1e-12:
-		c.add(field, "may have at most four decimals: send %v", roundTo(*p))
+	case math.Abs(*p-roundConfidence(*p)) > 1e-12:
+		c.add(field, "may have at most four decimals: send %v", roundConfidence(*p))
 	}
 }
 
-func roundTo(p float64) float64 { return math.Round(p*1e4)/1e4 + 0 } // adding 0 turns −0 into 0
+func roundConfidence(p float64) float64 { return math.Round(p*1e4)/1e4 + 0 } // adding 0 turns −0 into 0
 
 func (c *checker) horizon(at *time.Time, linked bool, now time.Time) {
 	const field = "horizonAt"
@@ -120,8 +122,8 @@ func (c *checker) horizon(at *time.Time, linked bool, now time.Time) {
 		c.add(field, "is required without a marketId: %s", aHorizon(now))
 	case !at.After(now):
 		c.add(field, "must lie in the future; it is now %s", now.UTC().Format(time.RFC3339))
-	case at.After(now.AddDate(MaxHorizonYears, 0, 0)):
-		c.add(field, "may lie at most %d years ahead", MaxHorizonYears)
+	case at.After(now.AddDate(maxHorizonYears, 0, 0)):
+		c.add(field, "may lie at most %d years ahead", maxHorizonYears)
 	}
 }
 
@@ -160,14 +162,14 @@ func (c *checker) evidence(list []Evidence) {
 	for i := range list {
 		e := &list[i]
 		e.Title, e.URL = strings.TrimSpace(e.Title), strings.TrimSpace(e.URL)
-		c.text(fmt.Sprintf("evidence[%d].title", i), e.Title, 1, MaxEvidenceTitle, false)
+		c.text(fmt.Sprintf("evidence[%d].title", i), e.Title, 1, maxEvidenceTitle, false)
 		c.address(fmt.Sprintf("evidence[%d].url", i), e.URL)
 	}
 }
 
 func (c *checker) address(field, value string) {
-	if len(value) > MaxURL {
-		c.add(field, "may be at most %d bytes, got %d", MaxURL, len(value))
+	if len(value) > maxURL {
+		c.add(field, "may be at most %d bytes, got %d", maxURL, len(value))
 		return
 	}
 	u, err := url.Parse(value)

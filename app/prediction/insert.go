@@ -95,9 +95,9 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 	return writes
 }
 
-// addToMarkets returns the write that counts new predictions on their markets. It returns nil if no prediction
-// is linked and revealed.
-func addToMarkets(list []*Prediction) []database.Write {
+// marketCountWrites returns the write that counts new predictions on their markets, or nil if no prediction is
+// linked and revealed.
+func marketCountWrites(list []*Prediction) []database.Write {
 	published := map[string]int64{}
 	for _, p := range list {
 		if p.MarketID != "" && !p.Unrevealed {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -43,4 +44,73 @@ func newestBy(db bun.IDB, agents []uuid.UUID, perAgent int) *bun.RawQuery {
 			ORDER BY id DESC LIMIT ?) AS p`, id, perAgent)
 	}
 	return db.NewRaw(strings.Join(parts, " UNION ALL "), args...)
+}
+
+// SelectNewestSettled selects predictions of an agent that were scored against a baseline. It looks only at
+// the most recently settled ones, limit at most. It has the columns of Prediction without texts.
+func SelectNewestSettled(db bun.IDB, agentID uuid.UUID, limit int) *bun.SelectQuery {
+	newest := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id").
+		Where("r.agent_id = ?", agentID).Where("r.resolved_at IS NOT NULL").
+		OrderExpr("r.resolved_at DESC, r.id DESC").Limit(int64(limit))
+	return db.NewSelect().TableExpr("(?) AS newest", newest).
+		Join("JOIN prediction_records AS p ON p.agent_id = newest.agent_id AND p.id = newest.id").
+		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at",
+			"p.scheduled_close_at", "p.baseline", "p.baseline_before", "p.baseline_after", "p.baseline_previous", "p.before_bid",
+			"p.before_ask", "p.after_bid", "p.after_ask", "p.median_bid", "p.median_ask", "p.weight_index", "p.resolution_value", "p.edge").
+		Where("p.status = ?", Resolved).Where("p.baseline_state = ?", Fixed)
+}
+
+// Latest is an agent's latest prediction on a market.
+type Latest struct {
+	MarketID     string
+	Confidence   float64
+	OutcomeIndex int
+	CreatedAt    time.Time
+}
+
+// LatestOf reads an agent's latest prediction on each of the markets, for the agent itself. It leaves out
+// markets without one.
+func LatestOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketIDs []string) (map[string]Latest, error) {
+	found := make(map[string]Latest, len(marketIDs))
+	if len(marketIDs) == 0 {
+		return found, nil
+	}
+	type wanted struct {
+		AgentID  uuid.UUID `bun:",type:uuid"`
+		MarketID string    `bun:",type:text"`
+	}
+	list := make([]wanted, len(marketIDs))
+	for i, id := range marketIDs {
+		list[i] = wanted{agentID, id}
+	}
+	var rows []Latest
+	err := database.ScanRows(ctx, db, `SELECT p.market_id, p.confidence, p.outcome_index, p.created_at FROM v
+		JOIN predictions AS p ON p.agent_id = v.agent_id AND p.id = (SELECT n.id FROM predictions AS n
+			WHERE n.agent_id = v.agent_id AND n.market_id = v.market_id ORDER BY n.id DESC LIMIT 1)`, list, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("read the latest predictions of an agent: %w", err)
+	}
+	for _, r := range rows {
+		r.CreatedAt = r.CreatedAt.UTC()
+		found[r.MarketID] = r
+	}
+	return found, nil
+}
+
+// newestLooked is how many of an agent's newest predictions are looked at where no index finds the right ones.
+const newestLooked = 1000
+
+// SelectNewestBy is SelectBy for an agent's newest 1,000 predictions.
+func SelectNewestBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("(?) AS p", SelectBy(db, agentID).OrderExpr("p.id DESC").Limit(newestLooked))
+}
+
+// MarketsOf lists the markets of an agent's newest 1,000 predictions.
+func MarketsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]string, error) {
+	ids := []string{}
+	err := SelectNewestBy(db, agentID).ColumnExpr("DISTINCT p.market_id").Where("p.market_id IS NOT NULL").Scan(ctx, &ids)
+	if err != nil {
+		return nil, fmt.Errorf("list the markets of an agent: %w", err)
+	}
+	return ids, nil
 }

@@ -19,7 +19,7 @@ import (
 
 // Some interfaces send a prediction in two parts, its confidence and its thesis, in either order. A prediction
 // is final, so the first part is kept until the other one arrives, and both are published as one. A confidence
-// waits for PartPatience and is then published alone. A thesis waits for ThesisPatience and is then discarded.
+// waits for PartPatience and is then published alone. A thesis waits for thesisPatience and is then discarded.
 //
 // prediction_parts has one row for each agent and market. Until the row has both parts, it is waiting, and a
 // new part of the same kind replaces the old one. A row with both parts is being published; a confidence that is
@@ -29,9 +29,9 @@ import (
 const (
 	// PartPatience is how long a confidence waits for a thesis.
 	PartPatience = 2 * time.Minute
-	// ThesisPatience is how long a thesis waits for a confidence. For the same time after publication, a part
+	// thesisPatience is how long a thesis waits for a confidence. For the same time after publication, a part
 	// that equals the published one counts as a repeat.
-	ThesisPatience = 10 * time.Minute
+	thesisPatience = 10 * time.Minute
 	// PartsKept is how long a row is kept after its first part arrived.
 	PartsKept = 24 * time.Hour
 	// WithoutThesis is the thesis of a confidence that was published alone.
@@ -163,7 +163,7 @@ func (p *Publisher) attempt(s *parts, now time.Time) uuid.UUID {
 
 // add adds a part to a row that isn't being published.
 func (p *Publisher) add(s *parts, part Part, now time.Time) error {
-	if s.published() && now.Sub(s.PublishedAt) <= ThesisPatience {
+	if s.published() && now.Sub(s.PublishedAt) <= thesisPatience {
 		switch {
 		case part.Confidence != nil && *part.Confidence == *s.Confidence, part.Confidence == nil && part.Thesis == s.Thesis:
 			return nil // a repeat
@@ -173,7 +173,7 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 				s.PublishedAt.Format(time.RFC3339), int(PartPatience/time.Minute))})
 		}
 	}
-	if s.published() || (s.Confidence == nil && now.Sub(s.BeganAt) > ThesisPatience) {
+	if s.published() || (s.Confidence == nil && now.Sub(s.BeganAt) > thesisPatience) {
 		*s = parts{AgentID: s.AgentID, MarketID: s.MarketID, ID: p.attempt(s, now), BeganAt: now}
 	}
 	if part.Confidence != nil {

@@ -198,7 +198,7 @@ func (d *Draft) prediction(a agent.Agent, to link, id identity) Prediction {
 	}
 	pr := Prediction{
 		ID: id.id, AgentID: a.ID,
-		Title: d.Title, Thesis: d.Thesis, Confidence: roundTo(*d.Confidence),
+		Title: d.Title, Thesis: d.Thesis, Confidence: roundConfidence(*d.Confidence),
 		HorizonAt: database.Now(*d.HorizonAt), Category: d.Category, Model: model,
 		Evidence: append([]Evidence{}, d.Evidence...), BaselineState: Unlinked,
 		Status: Open, Sample: a.Sample, CreatedAt: id.at,

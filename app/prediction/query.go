@@ -30,9 +30,14 @@ func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 		Where("p.agent_id = ?", agentID)
 }
 
-// SelectNewestBy is SelectBy for an agent's newest 1,000 predictions.
-func SelectNewestBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("(?) AS p", SelectBy(db, agentID).OrderExpr("p.id DESC").Limit(newestLooked))
+// PublishedAfter reports whether a prediction on the market was published after the given time.
+func PublishedAfter(ctx context.Context, db bun.IDB, marketID string, at time.Time) (found bool, err error) {
+	err = db.NewRaw("SELECT EXISTS (SELECT 1 FROM predictions WHERE market_id = ? AND id >= ? AND created_at > ?)",
+		marketID, database.FirstID(at), database.Now(at)).Scan(ctx, &found)
+	if err != nil {
+		return false, fmt.Errorf("look for predictions after a moment: %w", err)
+	}
+	return found, nil
 }
 
 // MarketsWithOpen returns those of the given markets that have an open prediction.

@@ -67,18 +67,3 @@ func (Store) BaselineQueue(ctx context.Context, db bun.IDB) (queue.Depth, error)
 	}
 	return d, nil
 }
-
-// Totals counts predictions by status.
-type Totals struct{ Open, Resolved, Void int64 }
-
-// Totals counts all predictions by status, including samples.
-func (Store) Totals(ctx context.Context, db bun.IDB) (t Totals, err error) {
-	err = db.NewSelect().Model((*Tally)(nil)).
-		ColumnExpr("CAST(COALESCE(SUM(t.open), 0) AS BIGINT) AS open").
-		ColumnExpr("CAST(COALESCE(SUM(t.resolved), 0) AS BIGINT) AS resolved").
-		ColumnExpr("CAST(COALESCE(SUM(t.void), 0) AS BIGINT) AS void").Scan(ctx, &t)
-	if err != nil {
-		return t, fmt.Errorf("count predictions: %w", err)
-	}
-	return t, nil
-}

@@ -80,17 +80,18 @@ func selectToSettle(db bun.IDB, marketID string, which Which, after uuid.UUID, l
 		Where("p.market_id = ?", marketID).Where("p.id > ?", after).Order("p.id")
 }
 
-// Place is the position of a prediction in the order of agents, events and ids.
-type Place struct {
+// PendingKey is the position of a pending prediction in the order in which NextPending lists them: by agent,
+// event and id.
+type PendingKey struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`
 	EventKey string
 	ID       uuid.UUID `bun:",type:uuid"`
 }
 
-// NextPending lists the next predictions that wait for a baseline, at most limit after a place, in the order of
-// places. If markets isn't empty, it lists only predictions on their events.
-func (Store) NextPending(ctx context.Context, db bun.IDB, markets []string, after Place, limit int) ([]Place, error) {
-	var next []Place
+// NextPending lists the next predictions that wait for a baseline, at most limit after a key, in the order of
+// keys. If markets isn't empty, it lists only predictions on their events.
+func (Store) NextPending(ctx context.Context, db bun.IDB, markets []string, after PendingKey, limit int) ([]PendingKey, error) {
+	var next []PendingKey
 	err := selectPending(db, markets, after, limit).Column("p.agent_id", "p.event_key", "p.id").Scan(ctx, &next)
 	if err != nil {
 		return nil, fmt.Errorf("read pending predictions: %w", err)
@@ -100,7 +101,7 @@ func (Store) NextPending(ctx context.Context, db bun.IDB, markets []string, afte
 
 // SelectPending begins a query on the predictions AS p that NextPending lists, but only those of the given
 // agents. The column previous is the agent's previous confidence on the same market and outcome.
-func SelectPending(db bun.IDB, agents []uuid.UUID, markets []string, after Place, limit int) *bun.SelectQuery {
+func SelectPending(db bun.IDB, agents []uuid.UUID, markets []string, after PendingKey, limit int) *bun.SelectQuery {
 	return selectPending(db, markets, after, limit).Where("s.agent_id IN (?)", bun.List(agents)).
 		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.market_category", "p.confidence",
 			"p.created_at", "p.scheduled_close_at", "s.status").
@@ -108,9 +109,9 @@ func SelectPending(db bun.IDB, agents []uuid.UUID, markets []string, after Place
 			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous")
 }
 
-// selectPending finds pending predictions in the order of places. SQLite joins the tables of a CROSS JOIN in
+// selectPending finds pending predictions in the order of their keys. SQLite joins the tables of a CROSS JOIN in
 // the written order; otherwise it would read all predictions.
-func selectPending(db bun.IDB, markets []string, after Place, limit int) *bun.SelectQuery {
+func selectPending(db bun.IDB, markets []string, after PendingKey, limit int) *bun.SelectQuery {
 	q := db.NewSelect().TableExpr("results AS s CROSS JOIN predictions AS p").
 		Where("p.agent_id = s.agent_id").Where("p.id = s.id").Where("s.baseline_state = 'pending'").
 		Where("(p.agent_id, p.event_key, p.id) > (?, ?, ?)", after.AgentID, after.EventKey, after.ID).

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -205,7 +204,7 @@ type revealing struct {
 
 // reveal makes the predictions public that meet a condition. It also adds their search words and citations, and
 // counts them on their markets. tx must hold the tallies of their agents. It must be the last step of a
-// transaction; see AddToMarkets.
+// transaction; see CountOnMarkets.
 func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now time.Time) error {
 	if len(keys) == 0 {
 		return nil
@@ -226,7 +225,7 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 		p := &list[i]
 		rows[i], found[i] = revealing{p.AgentID, p.ID, at}, p
 		if !p.erased() {
-			words = append(words, newWords{p.AgentID, p.ID, strings.Join(wordsOf(p.Title, p.Thesis), " ")})
+			words = append(words, newWords{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)})
 		}
 	}
 	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
@@ -240,7 +239,7 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 	if cited := citationsOf(found); len(cited) > 0 {
 		writes = append(writes, citationsWrite(cited))
 	}
-	if err := database.ExecWrites(ctx, tx, append(writes, addToMarkets(found)...)...); err != nil {
+	if err := database.ExecWrites(ctx, tx, append(writes, marketCountWrites(found)...)...); err != nil {
 		return fmt.Errorf("reveal predictions: %w", err)
 	}
 	return nil

@@ -65,7 +65,7 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	tally.AgentID = p.AgentID
 	tally.add(p)
 	list := []*Prediction{p}
-	writes := append(addToMarkets(list), talliesWrite([]*Tally{&tally}))
+	writes := append(marketCountWrites(list), talliesWrite([]*Tally{&tally}))
 	if !p.Unrevealed {
 		writes = append(writes, wordsWrite(tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}}))
 	}
@@ -94,13 +94,13 @@ var (
 	}
 )
 
-// Add writes only the rows of a prediction, unchanged, and counts a revealed one on its market. Insert does the
-// rest of a publication.
+// Add writes only the rows of a prediction, unchanged, and counts a revealed one on its market. Only tests of
+// several packages use it; Insert does the rest of a publication.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
 	if err := addRows(ctx, db, p); err != nil || p.MarketID == "" || p.Unrevealed {
 		return err
 	}
-	return AddToMarkets(ctx, db, map[string]int64{p.MarketID: 1})
+	return CountOnMarkets(ctx, db, map[string]int64{p.MarketID: 1})
 }
 
 func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {

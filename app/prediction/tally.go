@@ -269,3 +269,35 @@ func ReplaceTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID, tallies 
 	}
 	return generation.Moved(ctx, tx, generation.Results)
 }
+
+// Tallies returns the tallies of agents. It leaves out agents that never published.
+func Tallies(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Tally, error) {
+	found := make(map[uuid.UUID]Tally, len(agents))
+	if len(agents) == 0 {
+		return found, nil
+	}
+	var list []Tally
+	if err := db.NewSelect().Model(&list).Where("t.agent_id IN (?)", bun.List(agents)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read tallies: %w", err)
+	}
+	for _, t := range list {
+		t.LastPublishedAt = t.LastPublishedAt.UTC()
+		found[t.AgentID] = t
+	}
+	return found, nil
+}
+
+// Totals counts predictions by status.
+type Totals struct{ Open, Resolved, Void int64 }
+
+// Totals counts all predictions by status, including samples.
+func (Store) Totals(ctx context.Context, db bun.IDB) (t Totals, err error) {
+	err = db.NewSelect().Model((*Tally)(nil)).
+		ColumnExpr("CAST(COALESCE(SUM(t.open), 0) AS BIGINT) AS open").
+		ColumnExpr("CAST(COALESCE(SUM(t.resolved), 0) AS BIGINT) AS resolved").
+		ColumnExpr("CAST(COALESCE(SUM(t.void), 0) AS BIGINT) AS void").Scan(ctx, &t)
+	if err != nil {
+		return t, fmt.Errorf("count predictions: %w", err)
+	}
+	return t, nil
+}

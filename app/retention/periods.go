@@ -28,7 +28,7 @@ func Periods() []Kept {
 		{"All updates, for streams that resume", inWords(update.KeptForStreams)},
 		{"Counts of an agent's requests by hour", inWords(agent.UsageKept)},
 		{"Counts of an agent's requests by hour and endpoint", inWords(agent.EndpointsKept)},
-		{"An agent's refused and failed requests", fmt.Sprintf("%s, at most the latest %d", inWords(agent.ErrorsKept), agent.FailuresKept)},
+		{"An agent's refused and failed requests", fmt.Sprintf("%s, at most the latest %d", inWords(agent.ErrorsKept), agent.MaxErrors)},
 		{"Answers to requests with an Idempotency-Key", inWords(prediction.AnswersKept)},
 		{"Probabilities and comments that were sent separately and wait for each other", inWords(prediction.PartsKept)},
 		{"Reports and their answers", "for good; texts until the account is closed"},

@@ -67,10 +67,10 @@ type pending struct {
 type baselineRun struct {
 	service *Service
 	markets []string
-	after   prediction.Place    // the last prediction seen
-	last    pending             // the last prediction decided or found to wait
-	blocked bool                // an earlier prediction of last's agent and event waits
-	fixed   map[string]struct{} // the markets that got a baseline
+	after   prediction.PendingKey // the last prediction seen
+	last    pending               // the last prediction decided or found to wait
+	blocked bool                  // an earlier prediction of last's agent and event waits
+	fixed   map[string]struct{}   // the markets that got a baseline
 }
 
 func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err error) {
@@ -89,7 +89,7 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 		}
 		last := rows[len(rows)-1]
 		if len(rows) == r.service.chunk || last.AgentID == r.after.AgentID {
-			r.after = prediction.Place{AgentID: last.AgentID, EventKey: last.EventKey, ID: last.ID}
+			r.after = prediction.PendingKey{AgentID: last.AgentID, EventKey: last.EventKey, ID: last.ID}
 		}
 	}
 	return len(next) == r.service.chunk || len(rows) == r.service.chunk, nil
@@ -141,7 +141,7 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 
 // load locks the agents of the next pending predictions. It reads the predictions after that,
 // because another worker may have decided some.
-func (r *baselineRun) load(ctx context.Context, tx bun.Tx, next []prediction.Place) ([]pending, error) {
+func (r *baselineRun) load(ctx context.Context, tx bun.Tx, next []prediction.PendingKey) ([]pending, error) {
 	agents := make([]uuid.UUID, 0, len(next))
 	for _, p := range next {
 		agents = append(agents, p.AgentID)

@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// place is the status and resolution that a prediction has or must get.
-type place struct {
+// resolution is the status and resolution that a prediction has or must get.
+type resolution struct {
 	Status  prediction.Status
 	Value   float64 // y, when Resolved
 	Outcome string
@@ -80,7 +80,7 @@ func (i *item) cell(settled time.Time) cell {
 	return c
 }
 
-func (i *item) stands(to place) bool {
+func (i *item) stands(to resolution) bool {
 	if i.Status != to.Status || i.Ruled != to.Ruled {
 		return false
 	}
@@ -128,7 +128,7 @@ func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time
 
 // move gives one prediction the status and resolution in to. It takes back the score that counted
 // and adds the new one, if there is one.
-func (b *batch) move(i *item, to place) error {
+func (b *batch) move(i *item, to resolution) error {
 	if i.stands(to) {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (b *batch) tally(agent uuid.UUID) *prediction.TallyMove {
 }
 
 // enter adds a score to the sums and to the ledger.
-func (b *batch) enter(i *item, to place) (result, error) {
+func (b *batch) enter(i *item, to resolution) (result, error) {
 	bet := i.bet()
 	r := bet.score(to.Value)
 	cell, err := b.count(bet, to.Value, r, i.cell(b.settled), 1)
@@ -235,7 +235,7 @@ func (b *batch) count(bet bet, y float64, r result, own cell, sign int64) (cell,
 }
 
 // moveReference is move for a reference row. The row serves as its own ledger.
-func (b *batch) moveReference(ref ReferencePrediction, to place) error {
+func (b *batch) moveReference(ref ReferencePrediction, to resolution) error {
 	same := ref.Status == to.Status && (to.Status != prediction.Resolved || score.Brier(*ref.Value, to.Value) == 0)
 	if same {
 		return nil

@@ -40,16 +40,16 @@ type Correction struct {
 
 // CorrectionFilter selects one page of corrections.
 type CorrectionFilter struct {
-	After string // cursor of the previous page
-	Limit int    // at least 1
+	Cursor string // the next that Corrections returned for the previous page
+	Limit  int    // at least 1
 }
 
 // Corrections returns one page of corrections, newest first, and the cursor of the next page, which
 // is empty on the last one. It refuses a cursor from another list with invalid_parameter.
 func Corrections(ctx context.Context, db bun.IDB, f CorrectionFilter) (rows []Correction, next string, err error) {
 	q := db.NewSelect().Model(&rows).Order("k.created_at DESC", "k.id DESC").Limit(int64(f.Limit) + 1)
-	if f.After != "" {
-		parts, err := cursor.Decode(f.After, 2)
+	if f.Cursor != "" {
+		parts, err := cursor.Decode(f.Cursor, 2)
 		if err != nil {
 			return nil, "", err
 		}

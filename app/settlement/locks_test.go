@@ -162,10 +162,10 @@ func TestConsensusIsLockedInOneOrder(t *testing.T) {
 	first, goOn := make(chan struct{}), make(chan struct{})
 	publisher := background(func() error {
 		return w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error {
-			err := prediction.AddToMarkets(ctx, tx, map[string]int64{"1": 0})
+			err := prediction.CountOnMarkets(ctx, tx, map[string]int64{"1": 0})
 			close(first)
 			<-goOn
-			return errors.Join(err, prediction.AddToMarkets(ctx, tx, map[string]int64{"2": 0}))
+			return errors.Join(err, prediction.CountOnMarkets(ctx, tx, map[string]int64{"2": 0}))
 		})
 	})
 	<-first

@@ -15,14 +15,15 @@ import (
 // snapshot. So read sees every ledger entry and sum created before it begins, and none created
 // later. Settlements wait only until the snapshot is taken.
 func AtOnce(ctx context.Context, db *database.DB, read func(ctx context.Context, tx bun.IDB) error) error {
-	tx, err := fixMoment(ctx, db)
+	tx, err := beginBetweenSettlements(ctx, db)
 	if err != nil {
 		return fmt.Errorf("fix a moment of the ledger: %w", err)
 	}
 	return errors.Join(read(ctx, tx), tx.Rollback())
 }
 
-func fixMoment(ctx context.Context, db *database.DB) (tx bun.Tx, err error) {
+// beginBetweenSettlements begins a transaction whose snapshot is taken while no settlement is under way.
+func beginBetweenSettlements(ctx context.Context, db *database.DB) (tx bun.Tx, err error) {
 	var options *sql.TxOptions
 	if db.Kind == database.Postgres {
 		options = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}

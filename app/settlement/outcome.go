@@ -115,13 +115,13 @@ const (
 	noteDecided = "Published after an admin had decided the market."
 )
 
-// placeOf returns the place of a prediction on the named outcome, published at the given time. A prediction whose
-// outcome the market no longer has is open: it waits for an admin.
-func (o *Outcome) placeOf(name string, published time.Time) place {
+// resolutionOf returns the resolution of a prediction on the named outcome, published at the given time. A
+// prediction whose outcome the market no longer has is open: it waits for an admin.
+func (o *Outcome) resolutionOf(name string, published time.Time) resolution {
 	if o.State == stateOpen {
-		return place{Status: prediction.Open}
+		return resolution{Status: prediction.Open}
 	}
-	p := place{Source: o.Source, Note: o.Note, At: o.ClosedAt}
+	p := resolution{Source: o.Source, Note: o.Note, At: o.ClosedAt}
 	if p.At.IsZero() {
 		p.At = o.DecidedAt
 	}
@@ -142,7 +142,7 @@ func (o *Outcome) placeOf(name string, published time.Time) place {
 	}
 	y, ok := o.value(name)
 	if !ok {
-		return place{Status: prediction.Open}
+		return resolution{Status: prediction.Open}
 	}
 	p.Status, p.Value, p.Outcome = prediction.Resolved, y, o.Winner
 	return p

@@ -51,7 +51,7 @@ type plan struct {
 	market  *market.Market // nil if the ruling is on a prediction
 	outcome *Outcome       // set with market
 	item    *item          // nil if the ruling is on a market
-	to      place
+	to      resolution
 }
 
 type check func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error)
@@ -186,13 +186,13 @@ func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error 
 	return b.writeMarkets(ctx, tx, p.item.MarketID)
 }
 
-// maxNote is the maximum length of the reason, in characters.
-const maxNote = 1000
+// MaxNote is the maximum length of a ruling's note, in characters.
+const MaxNote = 1000
 
 func (r *Ruling) signed() error {
 	r.Note = strings.TrimSpace(r.Note)
 	var fields []problem.Field
-	if message := plaintext.CheckLength(r.Note, 1, maxNote, true); message != "" {
+	if message := plaintext.CheckLength(r.Note, 1, MaxNote, true); message != "" {
 		fields = append(fields, problem.Field{Field: "note", Message: message + "; the note is the public reason"})
 	}
 	if r.Actor == "" {

@@ -67,7 +67,7 @@ func (s *Service) checkVoidPrediction(id uuid.UUID) check {
 				problem.CodeAlreadyVoid, "This prediction is void already"+i.reason()+". Nothing was changed.",
 			)
 		}
-		to := place{Status: prediction.Void, Source: sourceAdmin, Note: r.Note, At: database.Now(s.now()), Ruled: true}
+		to := resolution{Status: prediction.Void, Source: sourceAdmin, Note: r.Note, At: database.Now(s.now()), Ruled: true}
 		return i.plan(KindPredictionVoided, "void", to), nil
 	}
 }
@@ -105,7 +105,7 @@ func planPrediction(i *item, kind string, r Ruling, now time.Time) (*plan, error
 	if err != nil {
 		return nil, err
 	}
-	to := place{
+	to := resolution{
 		Status: prediction.Resolved, Value: y, Source: sourceAdmin, Note: r.Note, At: database.Now(now), Ruled: true,
 	}
 	words := fmt.Sprint(y)
@@ -121,7 +121,7 @@ func planPrediction(i *item, kind string, r Ruling, now time.Time) (*plan, error
 	return i.plan(kind, words, to), nil
 }
 
-func (i *item) plan(kind, words string, to place) *plan {
+func (i *item) plan(kind, words string, to resolution) *plan {
 	c := Change{Kind: kind, MarketID: i.MarketID, PredictionID: i.ID, From: "open", To: words}
 	switch i.Status {
 	case prediction.Open:

@@ -28,7 +28,7 @@ func (f *Feed[T]) Name() string { return f.codec.Name }
 func (f *Feed[T]) Current() *Snapshot[T] { return f.current.Load() }
 
 // Stale reports whether there is no reading, or the newest one is older than three intervals.
-func (f *Feed[T]) Stale() bool { return f.Current().StaleAt(f.now()) }
+func (f *Feed[T]) Stale() bool { return f.Current().staleAt(f.now()) }
 
 // Publish encodes a reading and makes it the current snapshot, unless the current one is as new. It reports
 // whether it did. The reading must not be changed afterwards.
@@ -53,7 +53,7 @@ func (f *Feed[T]) Publish(reading Reading[T]) bool {
 // answer.Identity. Once the snapshot is warm, it takes no lock and allocates nothing.
 func (f *Feed[T]) Form(limit int, coding string) *answer.Form {
 	s := f.Current()
-	return s.Form(limit, coding, s.StaleAt(f.now()))
+	return s.Form(limit, coding, s.staleAt(f.now()))
 }
 
 // Matching returns the current answer with the first limit records that match, in a coding; see
@@ -62,5 +62,5 @@ func (f *Feed[T]) Matching(
 	limit int, coding string, match func(s *Snapshot[T], i int, record *T) bool, admit Admit,
 ) (*answer.Form, error) {
 	s := f.Current()
-	return s.Matching(limit, coding, s.StaleAt(f.now()), func(i int, record *T) bool { return match(s, i, record) }, admit)
+	return s.Matching(limit, coding, s.staleAt(f.now()), func(i int, record *T) bool { return match(s, i, record) }, admit)
 }

@@ -97,8 +97,8 @@ func (s *Snapshot[T]) warm() {
 // StaleIntervals is how many intervals of its feed old a reading or a price may be before it is stale.
 const StaleIntervals = 3
 
-// StaleAt reports whether the reading is older than StaleIntervals.
-func (s *Snapshot[T]) StaleAt(now time.Time) bool {
+// staleAt reports whether the reading is older than StaleIntervals.
+func (s *Snapshot[T]) staleAt(now time.Time) bool {
 	return s.AsOf.IsZero() || now.Sub(s.AsOf) > StaleIntervals*s.Interval
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +28,7 @@ const (
 func eventPath(id string) string { return "/events/" + url.PathEscape(id) }
 
 func (s *Site) event(c *fiber.Ctx, a address) error {
-	from, err := readPlace(a.get("cursor"))
+	from, err := cursor.ParseIndex(eventMark, a.get("cursor"))
 	if err != nil {
 		return err
 	}
@@ -56,7 +55,7 @@ func (s *Site) event(c *fiber.Ctx, a address) error {
 	}
 	onPage := slices.DeleteFunc(slices.Clone(markets), func(m market.Market) bool { return !slices.Contains(shown, m.ID) })
 	p := s.eventProps(e, siblings, onPage)
-	p.From, p.Pages = from+1, a.pages(placeCursor(next))
+	p.From, p.Pages = from+1, a.pages(cursor.Index(eventMark, next))
 	p.Layout.NoIndex = a.narrowed()
 	if _, err := s.addConsensus(ctx, p.Rows); err != nil {
 		return err
@@ -126,31 +125,8 @@ func (s *Site) series(c *fiber.Ctx, ids []string, markets []market.Market) ([]co
 	return components.Drawable(out), nil
 }
 
-// placeMark is the start of a cursor into an event's outcomes.
-const placeMark = "event"
-
-func placeCursor(place int) string {
-	if place == 0 {
-		return ""
-	}
-	return cursor.Encode(placeMark, strconv.Itoa(place))
-}
-
-// readPlace returns the position that a cursor names, or 0 for an empty cursor.
-func readPlace(word string) (int, error) {
-	if word == "" {
-		return 0, nil
-	}
-	parts, err := cursor.Decode(word, 2)
-	if err != nil {
-		return 0, err
-	}
-	place, err := strconv.Atoi(parts[1])
-	if err != nil || parts[0] != placeMark || place < 1 {
-		return 0, cursor.Invalid()
-	}
-	return place, nil
-}
+// eventMark begins a cursor into an event's outcomes.
+const eventMark = "event"
 
 // addSiblings adds a market's event and the likeliest other markets of it.
 func (s *Site) addSiblings(c *fiber.Ctx, p *pages.MarketProps, m *market.Market) error {

@@ -68,7 +68,7 @@ const byEvent = "events"
 // marketFilter reads the filters and the view of the list.
 func (s *Site) marketFilter(a address) (f market.Filter, view string, err error) {
 	f = market.Filter{
-		Limit: pageSize, After: a.get("cursor"), Category: strings.ToLower(a.get("category")),
+		Limit: pageSize, Cursor: a.get("cursor"), Category: strings.ToLower(a.get("category")),
 		Tag: market.TagSlug(a.get("tag")), Q: a.get("q"),
 	}
 	sort, err := a.choice("sort", string(market.ByVolume), string(market.ByClosing), string(market.ByNewest))
@@ -103,7 +103,7 @@ func (s *Site) listAll(c *fiber.Ctx, f market.Filter) (rows []pages.MarketRow, n
 func (s *Site) listGroups(c *fiber.Ctx, f market.Filter) (rows []pages.MarketGroup, next string, err error) {
 	groups, next, err := s.Groups.List(c.UserContext(), s.DB.Reader, market.GroupFilter{
 		Category: f.Category, Tag: f.Tag, Q: f.Q, Closed: f.Closed, ClosesBefore: f.ClosesBefore, Sort: f.Sort,
-		After: f.After, Limit: f.Limit,
+		Cursor: f.Cursor, Limit: f.Limit,
 	})
 	if err != nil {
 		return nil, "", err

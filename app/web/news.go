@@ -18,7 +18,7 @@ func (s *Site) listNews(c *fiber.Ctx, a address) error {
 		return problem.InvalidParameter("community", "must be one of "+strings.Join(news.Communities, ", "))
 	}
 	found, next, err := s.news.List(c.UserContext(), s.DB.Reader, news.Filter{
-		Community: community, Q: a.get("q"), After: a.get("cursor"), Limit: pageSize,
+		Community: community, Q: a.get("q"), Cursor: a.get("cursor"), Limit: pageSize,
 	})
 	if err != nil {
 		return err

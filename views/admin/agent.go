@@ -34,7 +34,7 @@ type AgentProps struct {
 	Brier, CalibrationError       *float64
 	Hours                         []Bar
 	Endpoints                     []Endpoint
-	Failures                      []Failure
+	RecentErrors                  []RequestError
 	Keys                          []Key
 	Sessions                      int
 	Predictions                   []AgentPrediction
@@ -56,8 +56,8 @@ type Endpoint struct {
 	Hours                           []float64
 }
 
-// Failure is one request that failed.
-type Failure struct {
+// RequestError is a request that was answered with 400 or above.
+type RequestError struct {
 	Method, Route, Code, RequestID string
 	Status                         int
 	At                             time.Time
@@ -151,18 +151,18 @@ func (p *AgentProps) endpoints() table {
 	return t
 }
 
-func (p *AgentProps) failures() table {
+func (p *AgentProps) recentErrors() table {
 	t := table{empty: "No error in 30 days", heads: []head{{label: "Code"}, {label: "Status", num: true}, {label: "Endpoint"},
 		{label: "Request id", wide: true}, {label: "When"}}}
-	for _, f := range p.Failures {
-		code := cell{text: f.Code, tone: "code"}
-		if f.Code == "" {
+	for _, e := range p.RecentErrors {
+		code := cell{text: e.Code, tone: "code"}
+		if e.Code == "" {
 			code = cell{text: "no code", tone: "muted"}
 		}
-		t.rows = append(t.rows, []cell{code, text(strconv.Itoa(f.Status)), {
-			text: endpointWords(f.Method, f.Route), tone: "code",
+		t.rows = append(t.rows, []cell{code, text(strconv.Itoa(e.Status)), {
+			text: endpointWords(e.Method, e.Route), tone: "code",
 		},
-			{text: f.RequestID, tone: "code"}, p.Frame.moment(f.At)})
+			{text: e.RequestID, tone: "code"}, p.Frame.moment(e.At)})
 	}
 	return t
 }

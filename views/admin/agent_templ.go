@@ -283,11 +283,11 @@ func Agent(p AgentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = dataTable(p.failures()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = dataTable(p.recentErrors()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(p.Failures) > 0 {
+			if len(p.RecentErrors) > 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"small muted\">The latest 50, kept for 30 days. If there are very many errors, only a sample is listed. The counts above are exact.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

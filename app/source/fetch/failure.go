@@ -41,7 +41,7 @@ func failure(ctx context.Context, req Request, err error) *source.Error {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
-	return &source.Error{Reason: reason(ctx, err), Err: fmt.Errorf("%s: %w", place(req.URL), err)}
+	return &source.Error{Reason: reason(ctx, err), Err: fmt.Errorf("%s: %w", hostAndPath(req.URL), err)}
 }
 
 func reason(ctx context.Context, err error) string {
@@ -69,7 +69,7 @@ func (c *Client) refusal(req Request, resp *http.Response) rejected {
 	return rejected{&source.Error{
 		Reason:     word,
 		RetryAfter: retryAfter(resp.StatusCode, resp.Header, c.opts.Now()),
-		Err:        fmt.Errorf("%s: status %d: %q", place(req.URL), resp.StatusCode, excerpt),
+		Err:        fmt.Errorf("%s: status %d: %q", hostAndPath(req.URL), resp.StatusCode, excerpt),
 	}, body, beyond}
 }
 
@@ -94,8 +94,8 @@ func retryAfter(status int, h http.Header, now time.Time) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// place returns the part of an address that is safe to log: host and path, without query and credentials.
-func place(address string) string {
+// hostAndPath returns the part of an address that is safe to log: host and path, without query and credentials.
+func hostAndPath(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "(unreadable address)"

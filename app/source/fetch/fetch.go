@@ -151,7 +151,7 @@ func (c *Client) JSON(ctx context.Context, req Request, dst any) (*Response, err
 	}
 	if err := json.Unmarshal(resp.Body, dst); err != nil {
 		Reject(ctx, req, "parse", resp.Raw, 0)
-		return nil, &source.Error{Reason: "parse", Err: fmt.Errorf("decode %s: %w", place(req.URL), err)}
+		return nil, &source.Error{Reason: "parse", Err: fmt.Errorf("decode %s: %w", hostAndPath(req.URL), err)}
 	}
 	return resp, nil
 }
@@ -216,7 +216,7 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Response, rejected)
 	httpReq, err := c.build(ctx, req)
 	if err != nil {
 		return nil, rejected{Error: &source.Error{
-			Reason: "unreachable", Err: fmt.Errorf("build request for %s: %w", place(req.URL), err),
+			Reason: "unreachable", Err: fmt.Errorf("build request for %s: %w", hostAndPath(req.URL), err),
 		}}
 	}
 	resp, err := c.http.Do(httpReq)
@@ -267,20 +267,20 @@ func (c *Client) read(ctx context.Context, req Request, resp *http.Response) (*R
 	case err != nil && ctx.Err() != nil:
 		return nil, rejected{failure(ctx, req, err), raw, 0}
 	case err != nil:
-		return nil, rejected{&source.Error{Reason: "parse", Err: fmt.Errorf("read %s: %w", place(req.URL), err)}, raw, 0}
+		return nil, rejected{&source.Error{Reason: "parse", Err: fmt.Errorf("read %s: %w", hostAndPath(req.URL), err)}, raw, 0}
 	case int64(len(raw)) > c.opts.MaxBytes:
 		return nil, rejected{c.tooLarge(req), raw, 0}
 	}
 	body := normalise(raw)
 	if err := req.Format.check(body, resp.Header.Get("Content-Type")); err != nil {
-		return nil, rejected{&source.Error{Reason: "parse", Err: fmt.Errorf("%s: %w", place(req.URL), err)}, raw, 0}
+		return nil, rejected{&source.Error{Reason: "parse", Err: fmt.Errorf("%s: %w", hostAndPath(req.URL), err)}, raw, 0}
 	}
 	return &Response{Body: body, Header: resp.Header, Raw: raw}, rejected{}
 }
 
 func (c *Client) tooLarge(req Request) *source.Error {
 	return &source.Error{Reason: "too_large",
-		Err: fmt.Errorf("%s: more than %d bytes", place(req.URL), c.opts.MaxBytes)}
+		Err: fmt.Errorf("%s: more than %d bytes", hostAndPath(req.URL), c.opts.MaxBytes)}
 }
 
 func normalise(body []byte) []byte {

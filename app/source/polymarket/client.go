@@ -80,7 +80,7 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
 	n = max(n, 1)
-	got := c.newBatch()
+	got := c.newReading()
 	filter := url.Values{
 		"order": {"volumeNum"}, "ascending": {"false"}, "closed": {"false"},
 		"limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
@@ -120,7 +120,7 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 func (c *Client) ByID(ctx context.Context, ids []string) (_ source.Markets, err error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
-	got := c.newBatch()
+	got := c.newReading()
 	ids = distinct(ids)
 	for _, batch := range c.batches(ids) {
 		if err = c.ask(ctx, got, batch); err != nil {
@@ -137,7 +137,7 @@ func (c *Client) ByID(ctx context.Context, ids []string) (_ source.Markets, err 
 
 // ask adds the markets with some ids. Without closed=true, Gamma hides closed markets even from a request by id.
 // Closed ones are requested second, so that a market which closes between the two requests is seen as closed.
-func (c *Client) ask(ctx context.Context, got *batch, ids []string) error {
+func (c *Client) ask(ctx context.Context, got *reading, ids []string) error {
 	for _, closed := range []string{"false", "true"} {
 		page, err := c.page(ctx, "/markets", url.Values{
 			"id": ids, "closed": {closed}, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},

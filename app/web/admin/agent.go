@@ -61,7 +61,7 @@ func (d *Site) showAgent(v *visit, secret string) error {
 	if p.Sessions, err = d.agents.CountSessions(ctx, d.DB.Reader, a.ID, d.Now()); err != nil {
 		return err
 	}
-	for _, add := range []func(context.Context, *agent.Agent, *views.AgentProps) error{d.addUsage, d.addFailures, d.addKeys, d.addPredictions, d.addNotes} {
+	for _, add := range []func(context.Context, *agent.Agent, *views.AgentProps) error{d.addUsage, d.addRecentErrors, d.addKeys, d.addPredictions, d.addNotes} {
 		if err := add(ctx, a, &p); err != nil {
 			return err
 		}
@@ -104,11 +104,11 @@ func (d *Site) addUsage(ctx context.Context, a *agent.Agent, p *views.AgentProps
 	return nil
 }
 
-func (d *Site) addFailures(ctx context.Context, a *agent.Agent, p *views.AgentProps) error {
-	failures, err := d.Usage.Failures(ctx, d.DB.Reader, a.ID)
-	for _, f := range failures {
-		p.Failures = append(p.Failures, views.Failure{
-			Method: f.Method, Route: f.Route, Code: f.Code, RequestID: f.RequestID, Status: f.Status, At: f.CreatedAt,
+func (d *Site) addRecentErrors(ctx context.Context, a *agent.Agent, p *views.AgentProps) error {
+	list, err := d.Usage.RecentErrors(ctx, d.DB.Reader, a.ID)
+	for _, e := range list {
+		p.RecentErrors = append(p.RecentErrors, views.RequestError{
+			Method: e.Method, Route: e.Route, Code: e.Code, RequestID: e.RequestID, Status: e.Status, At: e.CreatedAt,
 		})
 	}
 	return err

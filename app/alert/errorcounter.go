@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	tallyEvery = 10 * time.Second
-	tallyKept  = 24 * time.Hour
+	countEvery = 10 * time.Second
+	countKept  = 24 * time.Hour
 )
 
 // serverErrors is one row: how many requests all nodes failed in one minute.
@@ -25,9 +25,9 @@ type serverErrors struct {
 	Count  int64
 }
 
-// Tally counts this node's server errors and adds them to the database in batches, where any node's
+// ErrorCounter counts this node's server errors and adds them to the database in batches, where any node's
 // Watcher reads them. It writes nothing if there are no errors.
-type Tally struct {
+type ErrorCounter struct {
 	db   *database.DB
 	log  *slog.Logger
 	now  func() time.Time
@@ -36,29 +36,29 @@ type Tally struct {
 	done chan struct{}
 }
 
-// NewTally makes an empty Tally.
-func NewTally(db *database.DB, log *slog.Logger, now func() time.Time) *Tally {
-	return &Tally{db: db, log: log, now: now}
+// NewErrorCounter returns an ErrorCounter that writes to db.
+func NewErrorCounter(db *database.DB, log *slog.Logger, now func() time.Time) *ErrorCounter {
+	return &ErrorCounter{db: db, log: log, now: now}
 }
 
 // Count counts an answer with an HTTP status.
-func (t *Tally) Count(status int) {
+func (c *ErrorCounter) Count(status int) {
 	if status >= 500 {
-		t.n.Add(1)
+		c.n.Add(1)
 	}
 }
 
 // Flush writes the count. If that fails, it keeps the count for the next Flush.
-func (t *Tally) Flush(ctx context.Context) error {
-	n := t.n.Swap(0)
+func (c *ErrorCounter) Flush(ctx context.Context) error {
+	n := c.n.Swap(0)
 	if n == 0 {
 		return nil
 	}
-	at := database.Now(t.now())
-	_, err := t.db.NewInsert().Model(&serverErrors{Minute: at.Truncate(time.Minute), Count: n}).
+	at := database.Now(c.now())
+	_, err := c.db.NewInsert().Model(&serverErrors{Minute: at.Truncate(time.Minute), Count: n}).
 		On("CONFLICT (minute) DO UPDATE").Set("count = e.count + EXCLUDED.count").Exec(ctx)
 	if err != nil {
-		t.n.Add(n)
+		c.n.Add(n)
 		return fmt.Errorf("write server errors: %w", err)
 	}
 	return nil
@@ -67,25 +67,25 @@ func (t *Tally) Flush(ctx context.Context) error {
 // Prune deletes one batch of the minutes that no alert reads any longer. more is true if some may
 // be left.
 func Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error) {
-	return database.Prune(ctx, db, "server_errors", "minute", now.Add(-tallyKept), "minute")
+	return database.Prune(ctx, db, "server_errors", "minute", now.Add(-countKept), "minute")
 }
 
 // Start writes the count every ten seconds until Stop.
-func (t *Tally) Start() {
-	t.stop, t.done = make(chan struct{}), make(chan struct{})
+func (c *ErrorCounter) Start() {
+	c.stop, c.done = make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(t.done)
-		tick := time.NewTicker(tallyEvery)
+		defer close(c.done)
+		tick := time.NewTicker(countEvery)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				ctx, cancel := context.WithTimeout(context.Background(), tallyEvery)
-				if err := t.Flush(ctx); err != nil {
-					t.log.Warn("server errors not written; the next attempt includes them", "error", err)
+				ctx, cancel := context.WithTimeout(context.Background(), countEvery)
+				if err := c.Flush(ctx); err != nil {
+					c.log.Warn("server errors not written; the next attempt includes them", "error", err)
 				}
 				cancel()
-			case <-t.stop:
+			case <-c.stop:
 				return
 			}
 		}
@@ -93,8 +93,8 @@ func (t *Tally) Start() {
 }
 
 // Stop ends the writes with a last Flush.
-func (t *Tally) Stop(ctx context.Context) error {
-	close(t.stop)
-	<-t.done
-	return t.Flush(ctx)
+func (c *ErrorCounter) Stop(ctx context.Context) error {
+	close(c.stop)
+	<-c.done
+	return c.Flush(ctx)
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// FailuresKept is how many errors of each agent are kept: the latest ones. Between two flushes, a
-// node holds at most FailuresKept errors of an agent, and maxRecent of all agents. If there are
-// more, some are dropped, but the counts stay exact.
+// MaxErrors is how many errors of each agent are kept: the latest ones. Between two flushes, a node
+// holds at most MaxErrors errors of an agent, and maxRecent of all agents. If there are more, some
+// are dropped, but the counts stay exact.
 const (
-	FailuresKept = 50
-	maxRecent    = 4096
+	MaxErrors = 50
+	maxRecent = 4096
 )
 
-// Failure is a request of an agent that was answered with a status of 400 or above.
-type Failure struct {
+// RequestError is a request of an agent that was answered with a status of 400 or above.
+type RequestError struct {
 	bun.BaseModel `bun:"table:agent_errors,alias:f"`
 
 	ID        uuid.UUID `bun:",pk,type:uuid"`
@@ -36,7 +36,7 @@ type Failure struct {
 	RequestID string
 }
 
-// note is a Failure in memory. It needs no allocation.
+// note is a RequestError in memory. It needs no allocation.
 type note struct {
 	at            time.Time
 	method, route string
@@ -66,7 +66,7 @@ func (r *recent) held() int {
 	return r.n
 }
 
-// keep adds an error. If the agent has FailuresKept already, it replaces the oldest.
+// keep adds an error. If the agent has MaxErrors already, it replaces the oldest.
 func (r *recent) keep(agentID uuid.UUID, at time.Time, q *Request) {
 	n := note{at: at, method: known(q.Method), route: q.Route, code: q.Code, status: q.Status}
 	n.idLen = copy(n.id[:], q.ID)
@@ -78,9 +78,9 @@ func (r *recent) keep(agentID uuid.UUID, at time.Time, q *Request) {
 func (r *recent) add(agentID uuid.UUID, n *note) {
 	k := r.rings[agentID]
 	switch {
-	case k != nil && len(k.notes) == FailuresKept:
+	case k != nil && len(k.notes) == MaxErrors:
 		k.notes[k.next] = *n
-		k.next = (k.next + 1) % FailuresKept
+		k.next = (k.next + 1) % MaxErrors
 	case r.n >= maxRecent:
 	default:
 		if k == nil {
@@ -96,7 +96,7 @@ func (r *recent) add(agentID uuid.UUID, n *note) {
 }
 
 // of returns the errors of one agent, the oldest first.
-func (r *recent) of(agentID uuid.UUID) []Failure {
+func (r *recent) of(agentID uuid.UUID) []RequestError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rings[agentID].list(agentID)
@@ -110,7 +110,7 @@ func (r *recent) agents() []uuid.UUID {
 }
 
 // take removes and returns the errors of one agent, the oldest first.
-func (r *recent) take(agentID uuid.UUID) []Failure {
+func (r *recent) take(agentID uuid.UUID) []RequestError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := r.rings[agentID].list(agentID)
@@ -120,16 +120,16 @@ func (r *recent) take(agentID uuid.UUID) []Failure {
 }
 
 // putBack adds the errors of a failed flush again. They count as older than the errors since then.
-func (r *recent) putBack(list []Failure) {
+func (r *recent) putBack(list []RequestError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	since := r.rings
 	r.rings, r.n = nil, 0
 	for i := range list {
-		f := &list[i]
-		n := note{at: f.CreatedAt, method: f.Method, route: f.Route, code: f.Code, status: f.Status}
-		n.idLen = copy(n.id[:], f.RequestID)
-		r.add(f.AgentID, &n)
+		e := &list[i]
+		n := note{at: e.CreatedAt, method: e.Method, route: e.Route, code: e.Code, status: e.Status}
+		n.idLen = copy(n.id[:], e.RequestID)
+		r.add(e.AgentID, &n)
 	}
 	for id, k := range since {
 		for i := range k.notes {
@@ -138,22 +138,22 @@ func (r *recent) putBack(list []Failure) {
 	}
 }
 
-func (k *ring) list(agentID uuid.UUID) []Failure {
+func (k *ring) list(agentID uuid.UUID) []RequestError {
 	if k == nil {
 		return nil
 	}
-	list := make([]Failure, len(k.notes))
+	list := make([]RequestError, len(k.notes))
 	for i := range list {
 		n := &k.notes[(k.next+i)%len(k.notes)]
 		at := database.Now(n.at)
-		list[i] = Failure{ID: database.NewID(at), AgentID: agentID, CreatedAt: at, Method: n.method, Route: n.route,
+		list[i] = RequestError{ID: database.NewID(at), AgentID: agentID, CreatedAt: at, Method: n.method, Route: n.route,
 			Status: n.status, Code: n.code, RequestID: string(n.id[:n.idLen])}
 	}
 	return list
 }
 
-// writeErrors stores errors and deletes the oldest of each agent beyond FailuresKept.
-func writeErrors(ctx context.Context, tx bun.Tx, list []Failure) error {
+// writeErrors stores errors and deletes the oldest of each agent beyond MaxErrors.
+func writeErrors(ctx context.Context, tx bun.Tx, list []RequestError) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -168,17 +168,17 @@ func writeErrors(ctx context.Context, tx bun.Tx, list []Failure) error {
 	}
 	_, err := tx.NewRaw(`DELETE FROM agent_errors WHERE (agent_id, id) IN (SELECT agent_id, id FROM (
 		SELECT agent_id, id, ROW_NUMBER() OVER (PARTITION BY agent_id ORDER BY id DESC) AS place FROM agent_errors WHERE agent_id IN (?)
-	) AS ranked WHERE place > ?)`, bun.List(ids), FailuresKept).Exec(ctx)
+	) AS ranked WHERE place > ?)`, bun.List(ids), MaxErrors).Exec(ctx)
 	return err
 }
 
-// Failures returns the latest errors of an agent, at most FailuresKept, the newest first. Errors on
+// RecentErrors returns the latest errors of an agent, at most MaxErrors, the newest first. Errors on
 // other nodes may be missing for ten seconds.
-func (u *Usage) Failures(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]Failure, error) {
+func (u *Usage) RecentErrors(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]RequestError, error) {
 	u.flushing.RLock()
 	defer u.flushing.RUnlock()
-	var list []Failure
-	err := db.NewSelect().Model(&list).Where("agent_id = ?", agentID).OrderExpr("id DESC").Limit(FailuresKept).Scan(ctx)
+	var list []RequestError
+	err := db.NewSelect().Model(&list).Where("agent_id = ?", agentID).OrderExpr("id DESC").Limit(MaxErrors).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the errors of an agent: %w", err)
 	}
@@ -186,6 +186,6 @@ func (u *Usage) Failures(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]
 		list[i].CreatedAt = list[i].CreatedAt.UTC()
 	}
 	list = append(list, u.errors.of(agentID)...)
-	slices.SortStableFunc(list, func(a, b Failure) int { return b.CreatedAt.Compare(a.CreatedAt) })
-	return list[:min(len(list), FailuresKept)], nil
+	slices.SortStableFunc(list, func(a, b RequestError) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return list[:min(len(list), MaxErrors)], nil
 }
