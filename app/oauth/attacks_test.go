@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -230,13 +231,16 @@ func TestEnds(t *testing.T) {
 			"key replaced": func(_ *program, _ *agent.Agent, key string, _ *oauth2.Token) {
 				s.mustCall("POST", "/api/agents/me/keys", key, `{"graceSeconds":0}`)
 			},
-			"sessions ended from outside": func(_ *program, a *agent.Agent, key string, _ *oauth2.Token) {
+			"sessions ended from outside": func(_ *program, a *agent.Agent, _ string, _ *oauth2.Token) {
 				s.inTx(func(ctx context.Context, tx bun.Tx) error {
-					if _, err := (agent.Store{}).EndAgentSessions(ctx, tx, a.ID); err != nil {
-						return err
-					}
-					return agent.Store{}.RevokeKey(ctx, tx, a.ID, strings.Split(key, "_")[1], time.Now())
+					_, err := agent.Store{}.EndAgentSessions(ctx, tx, a.ID)
+					return err
 				})
+			},
+			"grants revoked": func(_ *program, _ *agent.Agent, key string, _ *oauth2.Token) {
+				for _, id := range s.grants(key) {
+					s.mustCall("DELETE", "/api/agents/me/grants/"+id, key, "")
+				}
 			},
 		} {
 			a, key := s.newAgent(name)
@@ -266,6 +270,20 @@ func TestEnds(t *testing.T) {
 			s.ended(which+" token revoked", p, token)
 		}
 	})
+}
+
+// grants returns the ids of the grants of an agent.
+func (s *service) grants(key string) (ids []string) {
+	s.t.Helper()
+	res := s.do("GET", s.base+"/api/agents/me/grants", "", "", "Authorization", "Bearer "+key)
+	var list struct{ Grants []struct{ ID string } }
+	if err := json.Unmarshal(res.body, &list); err != nil || res.status != 200 {
+		s.t.Fatalf("grants: %d %s", res.status, res.body)
+	}
+	for _, g := range list.Grants {
+		ids = append(ids, g.ID)
+	}
+	return ids
 }
 
 func (s *service) mustCall(method, path, bearer, body string) {

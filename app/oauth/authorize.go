@@ -210,15 +210,17 @@ func (s *Server) Approve(ctx context.Context, r *Request, by *identity.Principal
 	}
 	var location string
 	_, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
-		if err := keepClient(ctx, txOf(ctx), r.Client.ID, now); err != nil {
+		response, err := s.provider.NewAuthorizeResponse(ctx, r.ar, held)
+		if err != nil {
 			return nil, err
 		}
-		response, err := s.provider.NewAuthorizeResponse(ctx, r.ar, held)
-		if err == nil {
-			location = s.answer(r, url.Values{"code": {response.GetCode()}})
-		}
-		return nil, err
+		location = s.answer(r, url.Values{"code": {response.GetCode()}})
+		// Token locks the agent before the client, too.
+		return nil, keepClient(ctx, txOf(ctx), r.Client.ID, now)
 	})
+	if errors.Is(err, agent.ErrNoCredential) {
+		return "", problem.InvalidCredentials("This key has just ended. Use another one.")
+	}
 	if err != nil {
 		return "", err
 	}
