@@ -145,15 +145,6 @@ func (Store) ListGrants(ctx context.Context, db bun.IDB, agentID uuid.UUID, now 
 	return grants, nil
 }
 
-// HasGrant reports whether any agent has a grant for a client.
-func (Store) HasGrant(ctx context.Context, db bun.IDB, clientID string) (bool, error) {
-	exists, err := db.NewSelect().Model((*Grant)(nil)).Where("client_id = ?", clientID).Exists(ctx)
-	if err != nil {
-		return false, fmt.Errorf("look for grants of a client: %w", err)
-	}
-	return exists, nil
-}
-
 // RevokeGrant ends a grant of an agent with all its tokens. It returns 404 not_found if the agent
 // has no such grant.
 func (s Store) RevokeGrant(ctx context.Context, tx bun.Tx, agentID, grantID uuid.UUID) error {
