@@ -152,8 +152,6 @@ CREATE INDEX grants_agent ON grants (agent_id);
 --bun:split
 CREATE INDEX grants_credential ON grants (credential);
 --bun:split
-CREATE INDEX grants_client ON grants (client_id);
---bun:split
 CREATE INDEX grants_expiry ON grants (expires_at);
 --bun:split
 
@@ -209,7 +207,7 @@ CREATE INDEX oauth_clients_expiry ON oauth_clients (expires_at);
 --bun:split
 
 -- oauth_codes: authorization codes, as hashes. Used codes are kept, so that a second use is
--- noticed. grant_id is the id of the grant that the code becomes. Local; owner oauth.
+-- noticed. grant_id is the grant that the code redeems. Local; owner oauth.
 CREATE TABLE oauth_codes (
   hash {{.BYTES}} PRIMARY KEY,
   grant_id {{.UUID}} NOT NULL,
