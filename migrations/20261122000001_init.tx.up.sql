@@ -152,8 +152,6 @@ CREATE INDEX grants_agent ON grants (agent_id);
 --bun:split
 CREATE INDEX grants_credential ON grants (credential);
 --bun:split
-CREATE INDEX grants_client ON grants (client_id);
---bun:split
 CREATE INDEX grants_expiry ON grants (expires_at);
 --bun:split
 
@@ -209,7 +207,7 @@ CREATE INDEX oauth_clients_expiry ON oauth_clients (expires_at);
 --bun:split
 
 -- oauth_codes: authorization codes, as hashes. Used codes are kept, so that a second use is
--- noticed. grant_id is the id of the grant that the code becomes. Local; owner oauth.
+-- noticed. grant_id is the grant that the code redeems. Local; owner oauth.
 CREATE TABLE oauth_codes (
   hash {{.BYTES}} PRIMARY KEY,
   grant_id {{.UUID}} NOT NULL,
@@ -438,7 +436,8 @@ CREATE TABLE market_events (
 -- enough settled events. others counts those that are too new to count. median is the median of the
 -- counting agents' latest confidences, and weighted their skill-weighted mean of log odds (0..1);
 -- both are null without such agents. counted_at is when the latest count began. Changes other than
--- publishing clear it. By market; owner prediction.
+-- publishing clear it. reference_due says that a baseline was fixed on the market, and that the
+-- reference row of Consensus was not tried since. By market; owner prediction.
 CREATE TABLE market_consensus (
   market_id TEXT PRIMARY KEY REFERENCES markets (id),
   outcome TEXT NOT NULL DEFAULT '',
@@ -448,10 +447,13 @@ CREATE TABLE market_consensus (
   median {{.FLOAT}},
   weighted {{.FLOAT}},
   changed BOOLEAN NOT NULL,
-  counted_at {{.TS}}
+  counted_at {{.TS}},
+  reference_due BOOLEAN NOT NULL DEFAULT FALSE
 ){{if .PG}} WITH (fillfactor = 70){{end}};
 --bun:split
 CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE changed;
+--bun:split
+CREATE INDEX market_consensus_due ON market_consensus (market_id) WHERE reference_due;
 --bun:split
 CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents + others > 0;
 --bun:split

@@ -195,7 +195,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		access := agent.NewAccessToken()
 		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
 			g := &agent.Grant{ID: uuid.New(), AgentID: ada.ID, Credential: key.ID, ClientID: "c", Scope: agent.ScopeRead}
-			if err := store.OpenGrant(ctx, tx, g, at); err != nil {
+			if err := store.OpenGrant(ctx, tx, g, at.Add(agent.GrantLifetime), at); err != nil {
 				return err
 			}
 			hash := agent.Hash(access)
@@ -344,7 +344,7 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 		_, key = issue(t, db, a.ID, "")
 		for range agent.MaxGrants + 1 {
 			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-				return store.OpenGrant(ctx, tx, &agent.Grant{ID: uuid.New(), AgentID: a.ID, Credential: key.ID, ClientID: "c"}, at)
+				return store.OpenGrant(ctx, tx, &agent.Grant{ID: uuid.New(), AgentID: a.ID, Credential: key.ID, ClientID: "c"}, at.Add(agent.GrantLifetime), at)
 			})
 		}
 		if after := look(); after != before+1 {

@@ -31,8 +31,8 @@ const (
 	MaxGrants = 50
 )
 
-// Grant is what an agent allows an app that signed in by OAuth to do. It lasts GrantLifetime after
-// each renewal, and ends with the key that approved it.
+// Grant is what an agent allows an app that signed in by OAuth to do. It begins with the approval,
+// lasts GrantLifetime after each renewal, and ends with the key that approved it.
 type Grant struct {
 	bun.BaseModel `bun:"table:grants,alias:g"`
 
@@ -56,15 +56,16 @@ func (g *Grant) utc() *Grant {
 	return g
 }
 
-// OpenGrant stores a new grant, which begins now. It returns ErrNoCredential if the agent was
-// disabled or the approving key has ended.
-func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Time) error {
+// OpenGrant stores a new grant, which begins now. It ends at until, or with its key if that is
+// sooner, unless RenewGrant extends it. OpenGrant returns ErrNoCredential if the agent was disabled
+// or the approving key has ended.
+func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, until, now time.Time) error {
 	now = database.Now(now)
 	ends, err := s.endOf(ctx, tx, g.AgentID, g.Credential, now)
 	if err != nil {
 		return err
 	}
-	g.CreatedAt, g.RenewedAt, g.ExpiresAt = now, now, earlier(now.Add(GrantLifetime), ends)
+	g.CreatedAt, g.RenewedAt, g.ExpiresAt = now, now, earlier(database.Now(until), ends)
 	beyond := tx.NewSelect().Model((*Grant)(nil)).Column("id").Where("agent_id = ?", g.AgentID).
 		OrderExpr("renewed_at DESC, id").Limit(MaxGrants).Offset(MaxGrants - 1)
 	ended, err := endGrants(ctx, tx, "id IN (?)", beyond)
@@ -142,15 +143,6 @@ func (Store) ListGrants(ctx context.Context, db bun.IDB, agentID uuid.UUID, now 
 		g.utc()
 	}
 	return grants, nil
-}
-
-// HasGrant reports whether any agent has a grant for a client.
-func (Store) HasGrant(ctx context.Context, db bun.IDB, clientID string) (bool, error) {
-	exists, err := db.NewSelect().Model((*Grant)(nil)).Where("client_id = ?", clientID).Exists(ctx)
-	if err != nil {
-		return false, fmt.Errorf("look for grants of a client: %w", err)
-	}
-	return exists, nil
 }
 
 // RevokeGrant ends a grant of an agent with all its tokens. It returns 404 not_found if the agent

@@ -241,7 +241,7 @@ func sampleService(t *testing.T, clock *clock) (s *service, values map[string]st
 			return agent.Store{}.OpenGrant(ctx, tx, &agent.Grant{
 				ID: database.NewID(examplesAt), AgentID: pilot.ID, Credential: key.ID, ClientID: "https://app.example/client.json",
 				ClientName: "An app", Scope: "read publish", Resource: "https://pulsecast.example/mcp",
-			}, examplesAt)
+			}, examplesAt.Add(agent.GrantLifetime), examplesAt)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -46,10 +46,7 @@ func (b *Builder) count(ctx context.Context, db bun.IDB, m *ledgerMark) error {
 	if m.Entries, err = settlement.CountEntries(ctx, db, m.From); err != nil {
 		return err
 	}
-	if m.Publishers, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
-		return err
-	}
-	if m.EnoughDays, err = (prediction.Store{}).PublishersOn(ctx, db, b.thresholds.Days); err != nil {
+	if m.Publishers, m.EnoughDays, err = (prediction.Store{}).PublishersOn(ctx, db, b.thresholds.Days); err != nil {
 		return err
 	}
 	m.Generation, err = agent.CurrentGeneration(ctx, db)

@@ -1,7 +1,9 @@
 package oauth_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"golang.org/x/oauth2"
@@ -20,8 +23,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/oauth"
 )
 
-// TestRequestsRefused checks where a refusal goes: to the client's address if the address belongs to the
-// client and a person has allowed the client before, and otherwise to a page for the person.
+// TestRequestsRefused checks that a refusal is a page for the person, who may follow its link to the client if the
+// address belongs to the client. No request leads to the client without a click, even if a person has allowed
+// the client before, because that person may be the one who attacks others with it.
 func TestRequestsRefused(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		document := func(id string) *program {
@@ -31,20 +35,20 @@ func TestRequestsRefused(t *testing.T) {
 		registered, documented := s.register(), document("https://app.example/client.json")
 		registered.signIn()
 		documented.signIn()
-		refused(t, "an allowed app", registered, true)
-		refused(t, "an allowed app with a document", documented, true)
-		refused(t, "an unknown app", s.register(), false)
-		refused(t, "an unknown app with a document", document("https://evil.example/client.json"), false)
+		refused(t, "an allowed app", registered)
+		refused(t, "an allowed app with a document", documented)
+		refused(t, "an unknown app", s.register())
+		refused(t, "an unknown app with a document", document("https://evil.example/client.json"))
 	})
 }
 
-// refused sends requests of a program that must be refused. allowed is whether a person has allowed it before.
-func refused(t *testing.T, who string, p *program, allowed bool) {
+// refused sends requests of a program that must be refused.
+func refused(t *testing.T, who string, p *program) {
 	t.Helper()
 	for _, c := range []struct {
 		name   string
 		change []string
-		error  string // the error that the client gets; "" for a page
+		error  string // the error in the link to the client; "" for no link
 	}{
 		{"no PKCE", []string{"code_challenge", "", "code_challenge_method", ""}, "invalid_request"},
 		{"plain PKCE", []string{"code_challenge_method", "plain"}, "invalid_request"},
@@ -78,18 +82,19 @@ func refused(t *testing.T, who string, p *program, allowed bool) {
 				sent.Set("key", p.key)
 				res = p.send(sent)
 			}
-			to := res.header.Get("Location")
-			if c.error == "" || !allowed {
-				if page := string(res.body); res.status != 400 || to != "" || !strings.Contains(page, "can&#39;t be connected") ||
-					!strings.Contains(page, c.error) {
-					t.Errorf("%s, %s by %s: %d %q", who, c.name, method, res.status, to)
-				}
-				continue
+			page, err := goquery.NewDocumentFromReader(bytes.NewReader(res.body))
+			if err != nil {
+				t.Fatal(err)
 			}
+			if to := res.header.Get("Location"); res.status != 400 || to != "" ||
+				page.Find("h1").Text() != "This app can't be connected" || !strings.Contains(page.Text(), c.error) {
+				t.Errorf("%s, %s by %s: %d %q", who, c.name, method, res.status, to)
+			}
+			to, linked := page.Find("main a.button").Attr("href")
 			u, _ := url.Parse(to)
-			if q := u.Query(); res.status != 303 || !strings.HasPrefix(to, callback+"?") || q.Get("error") != c.error ||
-				q.Get("state") != "a-state" || q.Get("iss") != p.base || q.Get("code") != "" {
-				t.Errorf("%s, %s by %s: %d %s", who, c.name, method, res.status, to)
+			if q := u.Query(); linked != (c.error != "") || linked && (!strings.HasPrefix(to, callback+"?") ||
+				q.Get("error") != c.error || q.Get("state") != "a-state" || q.Get("iss") != p.base || q.Get("code") != "") {
+				t.Errorf("%s, %s by %s: the page leads to %q", who, c.name, method, to)
 			}
 		}
 	}
@@ -230,13 +235,16 @@ func TestEnds(t *testing.T) {
 			"key replaced": func(_ *program, _ *agent.Agent, key string, _ *oauth2.Token) {
 				s.mustCall("POST", "/api/agents/me/keys", key, `{"graceSeconds":0}`)
 			},
-			"sessions ended from outside": func(_ *program, a *agent.Agent, key string, _ *oauth2.Token) {
+			"sessions ended from outside": func(_ *program, a *agent.Agent, _ string, _ *oauth2.Token) {
 				s.inTx(func(ctx context.Context, tx bun.Tx) error {
-					if _, err := (agent.Store{}).EndAgentSessions(ctx, tx, a.ID); err != nil {
-						return err
-					}
-					return agent.Store{}.RevokeKey(ctx, tx, a.ID, strings.Split(key, "_")[1], time.Now())
+					_, err := agent.Store{}.EndAgentSessions(ctx, tx, a.ID)
+					return err
 				})
+			},
+			"grants revoked": func(_ *program, _ *agent.Agent, key string, _ *oauth2.Token) {
+				for _, id := range s.grants(key) {
+					s.mustCall("DELETE", "/api/agents/me/grants/"+id, key, "")
+				}
 			},
 		} {
 			a, key := s.newAgent(name)
@@ -266,6 +274,20 @@ func TestEnds(t *testing.T) {
 			s.ended(which+" token revoked", p, token)
 		}
 	})
+}
+
+// grants returns the ids of the grants of an agent.
+func (s *service) grants(key string) (ids []string) {
+	s.t.Helper()
+	res := s.do("GET", s.base+"/api/agents/me/grants", "", "", "Authorization", "Bearer "+key)
+	var list struct{ Grants []struct{ ID string } }
+	if err := json.Unmarshal(res.body, &list); err != nil || res.status != 200 {
+		s.t.Fatalf("grants: %d %s", res.status, res.body)
+	}
+	for _, g := range list.Grants {
+		ids = append(ids, g.ID)
+	}
+	return ids
 }
 
 func (s *service) mustCall(method, path, bearer, body string) {

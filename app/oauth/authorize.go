@@ -35,20 +35,22 @@ type Request struct {
 	ar fosite.AuthorizeRequester
 }
 
-// Redirect is the error of a request that sends the browser back to the client with a refusal.
-type Redirect struct {
+// Invalid is the error of an invalid request with a redirect address that belongs to the client. The person
+// decides whether to follow Location, which carries the refusal to the client.
+type Invalid struct {
+	Problem  *problem.Error // for the person
+	Redirect *url.URL       // the client's address
 	Location string
-	Cause    error
 }
 
-func (r *Redirect) Error() string { return "sent back to the client: " + r.Cause.Error() }
+func (i *Invalid) Error() string { return i.Problem.Error() }
 
-func (r *Redirect) Unwrap() error { return r.Cause }
+func (i *Invalid) Unwrap() error { return i.Problem }
 
 // Begin checks an authorization request (RFC 6749, section 4.1.1). If the redirect address belongs to the
-// client and a person has allowed the client before, the error is a *Redirect. Otherwise it is a
-// *problem.Error for the person. Without these conditions, anyone could register a client and make an address
-// of this service lead to any site (RFC 9700, section 4.11.2).
+// client, the error is an *Invalid. Otherwise it is a *problem.Error. Neither may redirect the browser: anyone
+// can register a client and allow it, so an address of this service would lead to any site (RFC 9700,
+// section 4.11.2).
 func (s *Server) Begin(ctx context.Context, sent url.Values) (*Request, error) {
 	parameters := url.Values{}
 	for _, name := range Parameters {
@@ -73,7 +75,7 @@ func (s *Server) Begin(ctx context.Context, sent url.Values) (*Request, error) {
 		err = s.check(r)
 	}
 	if err != nil {
-		return nil, s.back(ctx, r, err)
+		return nil, s.invalid(r, err)
 	}
 	return r, nil
 }
@@ -148,32 +150,17 @@ func isChallenge(s string) bool {
 	return err == nil && len(hash) == sha256.Size && len(s) == base64.RawURLEncoding.EncodedLen(sha256.Size)
 }
 
-// back returns the error that sends the refusal in err to the client. It returns a *problem.Error for the
-// person if no person has allowed the client before, or if the service itself failed.
-func (s *Server) back(ctx context.Context, r *Request, err error) error {
+// invalid returns the error of a request that was refused with err, or a *problem.Error if the service itself
+// failed.
+func (s *Server) invalid(r *Request, err error) error {
 	refusal := translate(err)
 	if refusal == nil {
 		return problem.As(err)
 	}
-	approved, failure := s.approved(ctx, r.Client)
-	if failure != nil {
-		return problem.As(failure)
-	}
-	if !approved {
-		return unusable("The app's request is invalid (" + refusal.Code + "). You were not sent back to the app, " +
-			"because it has never been allowed here. Its author finds what to send at " +
-			s.Config.BaseURL + ServerMetadataPath + ".").With(err)
-	}
-	return &Redirect{s.answer(r, url.Values{"error": {refusal.Code}, "error_description": {refusal.Description}}), err}
-}
-
-// approved reports whether a person has allowed a client. A client with a metadata document has no row of its
-// own, so its grants tell.
-func (s *Server) approved(ctx context.Context, c *Client) (bool, error) {
-	if isDocument(c.ID) {
-		return s.agents.HasGrant(ctx, s.DB.Reader, c.ID)
-	}
-	return !c.ApprovedAt.IsZero(), nil
+	p := problem.New(problem.CodeInvalidAuthorization, "The app's request is invalid ("+refusal.Code+"). Nothing was allowed. "+
+		"Its author finds what to send at "+s.Config.BaseURL+ServerMetadataPath+".").With(err)
+	location := s.answer(r, url.Values{"error": {refusal.Code}, "error_description": {refusal.Description}})
+	return &Invalid{p, r.Redirect, location}
 }
 
 // answer returns the address that carries an answer to the client, with the issuer (RFC 9207).
@@ -210,15 +197,17 @@ func (s *Server) Approve(ctx context.Context, r *Request, by *identity.Principal
 	}
 	var location string
 	_, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
-		if err := keepClient(ctx, txOf(ctx), r.Client.ID, now); err != nil {
+		response, err := s.provider.NewAuthorizeResponse(ctx, r.ar, held)
+		if err != nil {
 			return nil, err
 		}
-		response, err := s.provider.NewAuthorizeResponse(ctx, r.ar, held)
-		if err == nil {
-			location = s.answer(r, url.Values{"code": {response.GetCode()}})
-		}
-		return nil, err
+		location = s.answer(r, url.Values{"code": {response.GetCode()}})
+		// Token locks the agent before the client, too.
+		return nil, keepClient(ctx, txOf(ctx), r.Client.ID, now)
 	})
+	if errors.Is(err, agent.ErrNoCredential) {
+		return "", problem.InvalidCredentials("This key has just ended. Use another one.")
+	}
 	if err != nil {
 		return "", err
 	}

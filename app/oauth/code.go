@@ -15,7 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// code is an authorization code with the grant that it becomes. Only its hash is stored.
+// code is an authorization code with the grant that it redeems. Only its hash is stored.
 type code struct {
 	bun.BaseModel `bun:"table:oauth_codes,alias:c"`
 

@@ -81,14 +81,19 @@ func (store) SetClientAssertionJWT(context.Context, string, time.Time) error {
 	return fosite.ErrJTIKnown
 }
 
-// CreateAuthorizeCodeSession stores a code with its challenge.
+// CreateAuthorizeCodeSession opens a grant that ends with its code, and stores the code with its challenge. The
+// code needs the grant, so whatever ends the grants of an agent ends its codes too.
 func (s store) CreateAuthorizeCodeSession(ctx context.Context, signature string, r fosite.Requester) error {
-	g := sessionOf(r).grant
+	g := &sessionOf(r).grant
+	ends := database.Now(s.Now().Add(codeLifetime))
+	if err := s.agents.OpenGrant(ctx, txOf(ctx), g, ends, s.Now()); err != nil {
+		return err
+	}
 	c := &code{
 		Hash: hashOf(signature), GrantID: g.ID, AgentID: g.AgentID, Credential: g.Credential,
 		ClientID: g.ClientID, ClientName: g.ClientName, Scope: g.Scope, Resource: g.Resource,
 		RedirectURI: r.GetRequestForm().Get("redirect_uri"), Challenge: r.GetRequestForm().Get("code_challenge"),
-		ExpiresAt: database.Now(s.Now().Add(codeLifetime)),
+		ExpiresAt: ends,
 	}
 	if _, err := txOf(ctx).NewInsert().Model(c).Exec(ctx); err != nil {
 		return fmt.Errorf("store code: %w", err)
@@ -141,17 +146,12 @@ func (s store) DeletePKCERequestSession(ctx context.Context, signature string) e
 	return mark(ctx, txOf(ctx), "tried_at", hashOf(signature), s.Now())
 }
 
-// CreateAccessTokenSession opens or renews a grant, and then stores an access token of it.
+// CreateAccessTokenSession renews a grant, and then stores an access token of it.
 func (s store) CreateAccessTokenSession(ctx context.Context, signature string, r fosite.Requester) error {
 	held := sessionOf(r)
-	keep := s.agents.RenewGrant
-	if !held.opened {
-		keep = s.agents.OpenGrant
-	}
-	if err := keep(ctx, txOf(ctx), &held.grant, s.Now()); err != nil {
+	if err := s.agents.RenewGrant(ctx, txOf(ctx), &held.grant, s.Now()); err != nil {
 		return err
 	}
-	held.opened = true
 	if err := keepClient(ctx, txOf(ctx), held.grant.ClientID, s.Now()); err != nil {
 		return err
 	}
@@ -208,13 +208,13 @@ func (s store) RevokeAccessToken(ctx context.Context, id string) error {
 func (s store) granted(g *agent.Grant, err error) (fosite.Requester, error) {
 	switch {
 	case errors.Is(err, agent.ErrReused):
-		return s.request(&session{grant: *g, opened: true}, url.Values{}), fosite.ErrInactiveToken
+		return s.request(&session{grant: *g}, url.Values{}), fosite.ErrInactiveToken
 	case errors.Is(err, agent.ErrNoCredential):
 		return nil, fosite.ErrNotFound
 	case err != nil:
 		return nil, err
 	}
-	return s.request(&session{grant: *g, opened: true}, url.Values{}), nil
+	return s.request(&session{grant: *g}, url.Values{}), nil
 }
 
 func (s store) request(held *session, form url.Values) fosite.Requester {

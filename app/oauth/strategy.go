@@ -52,7 +52,6 @@ func (strategy) ValidateAuthorizeCode(context.Context, fosite.Requester, string)
 // session carries a grant through the library.
 type session struct {
 	grant   agent.Grant
-	opened  bool // the grant is stored
 	expires map[fosite.TokenType]time.Time
 }
 
@@ -75,5 +74,5 @@ func (s *session) GetSubject() string { return s.grant.AgentID.String() }
 
 // Clone implements fosite.Session.
 func (s *session) Clone() fosite.Session {
-	return &session{grant: s.grant, opened: s.opened}
+	return &session{grant: s.grant}
 }

@@ -92,6 +92,48 @@ func CountOnMarkets(ctx context.Context, db bun.IDB, published map[string]int64)
 	return nil
 }
 
+// baselineDecided is a market on which baselines were decided.
+type baselineDecided struct {
+	MarketID     string `bun:",type:text"`
+	Predictions  int64  `bun:",type:bigint"`
+	Changed      bool   `bun:",type:boolean"`
+	ReferenceDue bool   `bun:",type:boolean"`
+}
+
+// BaselinesDecided marks those of the markets for ConsensusDue that are true in due. It locks the rows of all of them
+// in the order of the markets. Only RevealBaselines may follow in the transaction: it changes some of these rows.
+func BaselinesDecided(ctx context.Context, tx bun.Tx, due map[string]bool) error {
+	rows := make([]baselineDecided, 0, len(due))
+	for _, id := range slices.Sorted(maps.Keys(due)) {
+		rows = append(rows, baselineDecided{MarketID: id, ReferenceDue: due[id]})
+	}
+	err := database.ExecWrites(ctx, tx, database.NewInsert("market_consensus AS c", rows,
+		"ON CONFLICT (market_id) DO UPDATE SET reference_due = c.reference_due OR EXCLUDED.reference_due"))
+	if err != nil {
+		return fmt.Errorf("mark markets for a row of Consensus: %w", err)
+	}
+	return nil
+}
+
+// ConsensusDue lists the markets that BaselinesDecided has marked.
+func (Store) ConsensusDue(ctx context.Context, db bun.IDB) (ids []string, err error) {
+	err = db.NewSelect().Model((*Consensus)(nil)).Column("market_id").Where("c.reference_due").Scan(ctx, &ids)
+	if err != nil {
+		return nil, fmt.Errorf("read markets without a row of Consensus: %w", err)
+	}
+	return ids, nil
+}
+
+// ConsensusTried takes back the mark of BaselinesDecided. It waits for transactions that set the mark, so a caller
+// that reads the opinions on the market afterwards sees their baselines.
+func ConsensusTried(ctx context.Context, tx bun.Tx, marketID string) error {
+	_, err := tx.NewUpdate().Model((*Consensus)(nil)).Set("reference_due = FALSE").Where("market_id = ?", marketID).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("take back a mark for a row of Consensus: %w", err)
+	}
+	return nil
+}
+
 // ConsensusChanged marks the consensus of markets to be counted again, because predictions on them were settled
 // or reopened. It must be the last step of its transaction.
 func ConsensusChanged(ctx context.Context, tx bun.Tx, marketIDs ...string) error {

@@ -249,12 +249,15 @@ func (Store) Publishers(ctx context.Context, db bun.IDB) (n int64, err error) {
 	return n, nil
 }
 
-// PublishersOn returns how many agents have published on a market on at least days different UTC days.
-func (Store) PublishersOn(ctx context.Context, db bun.IDB, days int64) (n int64, err error) {
-	if err := SelectTallies(db).ColumnExpr("COUNT(*)").Where("t.publication_days >= ?", days).Scan(ctx, &n); err != nil {
-		return 0, fmt.Errorf("count publishers: %w", err)
+// PublishersOn returns how many agents have ever published, and how many have published on a market on at least days
+// different UTC days. One read counts both.
+func (Store) PublishersOn(ctx context.Context, db bun.IDB, days int64) (all, enough int64, err error) {
+	err = SelectTallies(db).ColumnExpr("COUNT(CASE WHEN t.total > 0 THEN 1 END)").
+		ColumnExpr("COUNT(CASE WHEN t.publication_days >= ? THEN 1 END)", days).Scan(ctx, &all, &enough)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count publishers: %w", err)
 	}
-	return n, nil
+	return all, enough, nil
 }
 
 // ReplaceTallies replaces all tallies of the given agents.

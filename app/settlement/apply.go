@@ -163,16 +163,16 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 	return countEvents(ctx, tx)
 }
 
-// finish marks the outcome applied, unless a prediction is still open. An open prediction waits for
-// its baseline, or the market no longer has its outcome.
+// finish marks the outcome applied, unless a prediction waits for its baseline, or got it since it
+// was passed.
 func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	r.stage = done
 	if o.Applied {
 		return nil
 	}
 	if decided(o) {
-		open, err := prediction.Store{}.MarketsWithOpen(ctx, tx, []string{r.market})
-		if err != nil || len(open) > 0 {
+		more, err := differs(ctx, tx, o, 0)
+		if err != nil || more {
 			return err
 		}
 	}
@@ -234,9 +234,9 @@ func addEntries(ctx context.Context, tx bun.Tx, rows []item) error {
 	return nil
 }
 
-func loadReferences(ctx context.Context, tx bun.Tx, marketID string) ([]ReferencePrediction, error) {
+func loadReferences(ctx context.Context, db bun.IDB, marketID string) ([]ReferencePrediction, error) {
 	var rows []ReferencePrediction
-	if err := tx.NewSelect().Model(&rows).Where("r.market_id = ?", marketID).Order("r.agent_id").Scan(ctx); err != nil {
+	if err := db.NewSelect().Model(&rows).Where("r.market_id = ?", marketID).Order("r.agent_id").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read reference rows: %w", err)
 	}
 	return rows, nil

@@ -30,7 +30,16 @@ const BaselineWithin = score.AfterWithin + storedWithin
 //
 // Pending predictions of any age are decided, so a stop of the service loses none.
 func (s *Service) FixBaselines(ctx context.Context, marketIDs ...string) error {
-	run := baselineRun{service: s, markets: marketIDs, fixed: map[string]struct{}{}}
+	run := baselineRun{service: s, markets: marketIDs, due: map[string]struct{}{}}
+	if len(marketIDs) == 0 {
+		left, err := prediction.Store{}.ConsensusDue(ctx, s.db.Reader) // by an interrupted run
+		if err != nil {
+			return fmt.Errorf("fix baselines: %w", err)
+		}
+		for _, id := range left {
+			run.due[id] = struct{}{}
+		}
+	}
 	for more := true; more; {
 		err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
 			more, err = run.chunk(ctx, tx)
@@ -43,7 +52,7 @@ func (s *Service) FixBaselines(ctx context.Context, marketIDs ...string) error {
 			return err
 		}
 	}
-	return s.formConsensus(ctx, run.fixed)
+	return s.formConsensus(ctx, run.due)
 }
 
 // pending is a prediction that waits for its baseline, and the facts of its market.
@@ -70,7 +79,7 @@ type baselineRun struct {
 	after   prediction.PendingKey // the last prediction seen
 	last    pending               // the last prediction decided or found to wait
 	blocked bool                  // an earlier prediction of last's agent and event waits
-	fixed   map[string]struct{}   // the markets that got a baseline
+	due     map[string]struct{}   // the markets that got a baseline and have no row of Consensus
 }
 
 func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err error) {
@@ -106,7 +115,7 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 		return err
 	}
 	decided, updates := make([]prediction.Baseline, 0, len(rows)), make([]update.Update, 0, len(rows))
-	now := database.Now(r.service.now())
+	now, fixed := database.Now(r.service.now()), map[string]bool{} // by market that got a decision
 	for _, p := range rows {
 		if p.AgentID != r.last.AgentID || p.EventKey != r.last.EventKey {
 			r.blocked = false
@@ -123,8 +132,8 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 		if row.State == prediction.Fixed {
 			index := indexes.next(p.AgentID, p.EventKey, p.MarketCategory, p.ScheduledCloseAt)
 			row.WeightIndex = &index
-			r.fixed[p.MarketID] = struct{}{}
 		}
+		fixed[p.MarketID] = fixed[p.MarketID] || row.State == prediction.Fixed
 		decided, updates = append(decided, row), append(updates, p.fixed(&row, now))
 	}
 	if err := indexes.save(ctx, tx); err != nil {
@@ -136,7 +145,30 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 	if err := update.Record(ctx, tx, updates...); err != nil {
 		return err
 	}
+	if err := r.markDue(ctx, tx, fixed); err != nil {
+		return err
+	}
 	return prediction.RevealBaselines(ctx, tx, decided, r.service.now())
+}
+
+// markDue notes in the database which markets may now get a row of Consensus, so that the next run stores the row if
+// this one is interrupted. fixed says of each market with a decision whether it got a baseline.
+func (r *baselineRun) markDue(ctx context.Context, tx bun.Tx, fixed map[string]bool) error {
+	due, ids := make(map[string]bool, len(fixed)), make([]string, 0, len(fixed))
+	for id, is := range fixed {
+		due[id] = false
+		if is {
+			ids = append(ids, id)
+		}
+	}
+	ids, err := withoutReference(ctx, tx, ConsensusAgent, ids)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	for _, id := range ids {
+		due[id], r.due[id] = true, struct{}{}
+	}
+	return prediction.BaselinesDecided(ctx, tx, due)
 }
 
 // load locks the agents of the next pending predictions. It reads the predictions after that,

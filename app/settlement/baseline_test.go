@@ -2,6 +2,7 @@ package settlement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -171,6 +172,54 @@ func TestConsensusAndFifty(t *testing.T) {
 		}
 		w.rebuilt()
 	})
+}
+
+// TestConsensusSurvivesAStop checks that the row of Consensus is stored by the next tick if the service stops after it
+// has fixed the baselines, whichever chunk was the last.
+func TestConsensusSurvivesAStop(t *testing.T) {
+	t.Parallel()
+	for _, chunks := range []int{1, 2, 3} {
+		t.Run(fmt.Sprint("after chunk ", chunks), func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				w := newWorld(t, db)
+				w.experience(w.service(0), w.agent(1), w.agent(2), w.agent(3), w.agent(4), w.agent(5))
+				five, four := w.market("1", "", "x", start), w.market("2", "", "x", start)
+				five.Prices, four.Prices = []float64{.3, .7}, []float64{.3, .7}
+				w.tick(w.service(0), five, four)
+				for i, p := range []float64{.2, .4, .6, .8, .9} {
+					w.withhold(w.publish(w.agent(i+1), five, 0, p), prediction.RevealBaseline)
+				}
+				w.exec("DELETE FROM market_consensus WHERE market_id = '1'") // a market without a revealed prediction has no row
+				for i := range 4 {
+					w.publish(w.agent(i+1), four, 0, .5)
+				}
+				w.clock = w.clock.Add(2 * time.Minute)
+				stop, s := errors.New("stopped"), w.service(4)
+				left := chunks
+				s.afterChunk = func() error {
+					if left--; left > 0 {
+						return nil
+					}
+					return stop
+				}
+				if err := s.AfterMarkets(t.Context(), w.observe(five, four)); !errors.Is(err, stop) {
+					t.Fatal("not stopped:", err)
+				}
+				w.tick(w.service(4)) // nothing was read
+				if got, want := references(w, "1"), "fifty 0.5 against 0.3; consensus 0.6 against 0.3; "; got != want {
+					t.Errorf("after the next tick: got %s, want %s", got, want)
+				}
+				if got, want := references(w, "2"), "fifty 0.5 against 0.3; "; got != want {
+					t.Errorf("with four agents: got %s, want %s", got, want)
+				}
+				if due, err := (prediction.Store{}).ConsensusDue(t.Context(), db); err != nil || len(due) > 0 {
+					t.Errorf("markets %v are still due, error %v", due, err)
+				}
+				w.rebuilt()
+			})
+		})
+	}
 }
 
 // TestFiftyFollowsFirstObservation checks that a market that an interrupted tick left without a row of Always 50 %

@@ -37,7 +37,8 @@
 //  3. the tallies of its agents in ascending order
 //  4. the reference agents and the counts of events (advisory): the reference step, and a ruling on
 //     one prediction
-//  5. the rows of market_consensus in ascending order, as the last step
+//  5. the rows of market_consensus in ascending order, as the last step. A transaction that tries
+//     the row of Consensus on a market locks only that market's row, and earlier
 //
 // Publishing takes tallies, leaving out those that are locked, and then rows of market_consensus,
 // both in the same order. Workers on markets with different agents, siblings or not, don't wait for

@@ -3,6 +3,7 @@ package settlement
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -76,7 +77,7 @@ func (s *Service) addFifty(ctx context.Context, observed []market.Market) error 
 	var missing []string
 	first := map[string]market.Price{}
 	for chunk := range slices.Chunk(ids, s.chunk) {
-		some, err := s.withoutReference(ctx, FiftyAgent, chunk)
+		some, err := withoutReference(ctx, s.db.Reader, FiftyAgent, chunk)
 		if err != nil {
 			return err
 		}
@@ -101,12 +102,12 @@ func (s *Service) addFifty(ctx context.Context, observed []market.Market) error 
 }
 
 // withoutReference returns those of the given markets that have no row of a reference agent.
-func (s *Service) withoutReference(ctx context.Context, agent uuid.UUID, ids []string) ([]string, error) {
+func withoutReference(ctx context.Context, db bun.IDB, agent uuid.UUID, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var found []string
-	err := s.db.Reader.NewSelect().Model((*ReferencePrediction)(nil)).Column("r.market_id").
+	err := db.NewSelect().Model((*ReferencePrediction)(nil)).Column("r.market_id").
 		Where("r.agent_id = ?", agent).Where("r.market_id IN (?)", bun.List(ids)).Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("read reference rows: %w", err)
@@ -232,23 +233,23 @@ func existingReferences(ctx context.Context, tx bun.Tx, list []newReference) (ma
 	return known, nil
 }
 
-// formConsensus stores a row of Consensus for those markets that now have enough agents.
-func (s *Service) formConsensus(ctx context.Context, marketIDs map[string]struct{}) error {
-	ids, err := s.withoutReference(ctx, ConsensusAgent, slices.SortedFunc(maps.Keys(marketIDs), compareIDs))
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
+// formConsensus stores a row of Consensus for those of the due markets that now have enough agents.
+func (s *Service) formConsensus(ctx context.Context, due map[string]struct{}) error {
+	var errs []error
+	for _, id := range slices.SortedFunc(maps.Keys(due), compareIDs) {
 		err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error { return s.consensusOn(ctx, tx, id) })
 		if err != nil {
-			return fmt.Errorf("consensus on market %s: %w", id, err)
+			errs = append(errs, fmt.Errorf("consensus on market %s: %w", id, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	if err := lockReferences(ctx, tx); err != nil {
+		return err
+	}
+	if err := prediction.ConsensusTried(ctx, tx, id); err != nil {
 		return err
 	}
 	exists, err := tx.NewSelect().Model((*ReferencePrediction)(nil)).

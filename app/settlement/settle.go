@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -39,18 +40,25 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 	if err != nil {
 		return err
 	}
-	for _, id := range late {
-		work[id] = struct{}{}
-	}
 	var errs []error
+	for i := range late {
+		more, err := differs(ctx, s.db.Reader, late[i].utc(), s.chunk)
+		if more {
+			work[late[i].MarketID] = struct{}{}
+		}
+		errs = append(errs, err)
+	}
 	var unclear []*market.Market
 	for i := range candidates {
 		m := &candidates[i]
 		_, open := unsettled[m.ID]
 		// A prediction published while the market closed may have missed the application of the
 		// outcome. It is still open.
-		if open && m.Closed && decided(stored[m.ID]) {
-			work[m.ID] = struct{}{}
+		if o := stored[m.ID]; open && decided(o) && o.Applied {
+			if open, err = differs(ctx, s.db.Reader, o, s.chunk); open {
+				work[m.ID] = struct{}{}
+			}
+			errs = append(errs, err)
 		}
 		v := m.Verdict()
 		if open && v.Stage == market.AskBook && s.winner != nil && !outdated(m, stored[m.ID]) && !ruled(stored[m.ID]) {
@@ -72,17 +80,41 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 	return errors.Join(append(errs, s.askBook(ctx, unclear, stored))...)
 }
 
-// ruledOpen lists the markets that an admin has decided although they were not closed, and on which agents have
-// published since. No reading of such a market may come again.
-func (s *Service) ruledOpen(ctx context.Context) (ids []string, err error) {
-	err = s.db.Reader.NewSelect().Model((*Outcome)(nil)).Column("o.market_id").
+// ruledOpen returns the outcomes of markets that an admin has decided although they were not closed, and that have
+// open predictions. No reading of such a market may come again.
+func (s *Service) ruledOpen(ctx context.Context) (rows []Outcome, err error) {
+	err = s.db.Reader.NewSelect().Model(&rows).
 		Join("JOIN (?) AS m ON m.id = o.market_id", market.Select(s.db.Reader)).
-		Where("o.source = ?", sourceAdmin).Where("o.state <> ?", stateOpen).Where("NOT m.closed").
-		Where("EXISTS (?)", prediction.OpenOn(s.db.Reader, "o.market_id")).Scan(ctx, &ids)
+		Where("o.source = ?", sourceAdmin).Where("o.state <> ?", stateOpen).Where("o.applied").Where("NOT m.closed").
+		Where("EXISTS (?)", prediction.OpenOn(s.db.Reader, "o.market_id")).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for predictions after a ruling: %w", err)
 	}
-	return ids, nil
+	return rows, nil
+}
+
+// differs reports whether an open prediction or reference row doesn't match the outcome of its market, or still waits
+// for its baseline. A prediction on an outcome that is gone matches, because it waits for an admin. differs reads at most
+// limit predictions, the newest first, or all if limit is 0.
+func differs(ctx context.Context, db bun.IDB, o *Outcome, limit int) (bool, error) {
+	refs, err := loadReferences(ctx, db, o.MarketID)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range refs {
+		if r.Status == prediction.Open && o.resolutionOf(r.Outcome, r.ObservedAt).Status != prediction.Open {
+			return true, nil
+		}
+	}
+	var rows []item
+	err = items(db).Where("s.market_id = ?", o.MarketID).Where("s.status = 'open'").Where("NOT s.ruled").
+		Order("s.id DESC").Limit(int64(limit)).Scan(ctx, &rows)
+	if err != nil {
+		return false, fmt.Errorf("look for open predictions: %w", err)
+	}
+	return slices.ContainsFunc(rows, func(i item) bool {
+		return i.BaselineState == prediction.Pending || o.resolutionOf(i.Outcome, i.CreatedAt.UTC()).Status != prediction.Open
+	}), nil
 }
 
 // bookPatience is how long the order book may take for all markets of one reading.

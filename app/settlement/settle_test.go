@@ -229,6 +229,74 @@ func TestRenamedOutcomes(t *testing.T) {
 	})
 }
 
+// TestOutcomeGoneIsNotReadAgain checks that a prediction whose outcome is gone waits for an admin without work on its
+// market in each tick, and that a later prediction on the market still settles.
+func TestOutcomeGoneIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	for name, ruled := range map[string]bool{"decided by the market": false, "ruled while open": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				w := newWorld(t, db)
+				s := w.service(0)
+				work := 0 // chunks, and questions to the order book
+				s.afterChunk = func() error { work++; return nil }
+				s.winner = func(context.Context, *market.Market) (int, bool, error) { work++; return 0, false, nil }
+				m := w.market("1", "", "x", start, "Dem", "Rep")
+				stuck := w.trade(s, m, w.agent(1), .6, .7)
+				m.Outcomes = []string{"Democrat", "Republican"}
+				w.tick(s, m)
+				observed := []*market.Market{m}
+				if ruled {
+					w.clock, observed = w.clock.Add(2*vanishedAfter), nil
+					_, err := s.Rule(t.Context(), KindMarketCorrected, "1", Ruling{Outcome: "Democrat", Note: "seen", Actor: "ada"})
+					w.must(err)
+				} else {
+					closeWith(m, w.clock, 1, 0)
+					w.tick(s, m)
+					m.Prices = []float64{.6, .4} // as if only the order book knew
+				}
+				next := func() int {
+					t.Helper()
+					work = 0
+					w.clock = w.clock.Add(time.Minute)
+					w.tick(s, observed...)
+					return work
+				}
+				if n := next(); n != 1 {
+					t.Errorf("the next tick did %d pieces of work, want only the look for baselines", n)
+				}
+				late := w.publish(w.agent(2), m, 0, .7)
+				for range 3 { // until its baseline is overdue
+					w.clock = w.clock.Add(BaselineWithin)
+					next()
+				}
+				if p := w.prediction(late); p.Status != prediction.Void {
+					t.Errorf("a later prediction is %s", p.Status)
+				}
+				if n := next(); n != 1 {
+					t.Errorf("the tick after that did %d pieces of work, want 1", n)
+				}
+				w.clock = w.clock.AddDate(0, 0, 8)
+				if ids, err := s.Unsettled(t.Context(), 10); err != nil || len(ids) > 0 {
+					t.Errorf("the markets %v are read by id, error %v", ids, err)
+				}
+				list, err := s.Waiting(t.Context(), 10)
+				if err != nil || len(list) != 1 || list[0].Reason != ReasonOutcomeGone || w.prediction(stuck).Status != prediction.Open {
+					t.Errorf("waiting markets %+v, error %v", list, err)
+				}
+				if _, err := s.Rule(t.Context(), KindMarketVoided, "1", Ruling{Note: "renamed", Actor: "ada"}); err != nil {
+					t.Fatal(err)
+				}
+				if p := w.prediction(stuck); p.Status != prediction.Void {
+					t.Errorf("after a ruling the prediction is %s", p.Status)
+				}
+				w.rebuilt()
+			})
+		})
+	}
+}
+
 // refused checks the status of a refusal and that its text contains the words.
 func refused(t *testing.T, err error, status int, words ...string) {
 	t.Helper()

@@ -52,14 +52,22 @@ func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 			v.form = parameters
 		}
 		v.request, err = s.SignIn.Begin(c.UserContext(), parameters)
-		if back, ok := errors.AsType[*oauth.Redirect](err); ok {
-			return c.Redirect(back.Location, http.StatusSeeOther)
+		if invalid, ok := errors.AsType[*oauth.Invalid](err); ok {
+			return v.refuse(invalid)
 		}
 		if err != nil {
 			return err
 		}
 		return v.answer()
 	}
+}
+
+// refuse says what is wrong with the request, and lets the person take the refusal back to the app.
+func (v *consent) refuse(i *oauth.Invalid) error {
+	p := v.errorProps(v.c, i.Problem, "")
+	p.Back, p.BackTo = i.Location, inWords(i.Redirect)
+	v.c.Status(p.Status).Set("Cross-Origin-Opener-Policy", "unsafe-none") // as for the consent page; see show
+	return show(v.c, pages.Error(p))
 }
 
 func (v *consent) answer() error {
