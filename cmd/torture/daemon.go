@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -103,9 +104,11 @@ func (l *lab) bucket() (store *daemon, settings []string, err error) {
 	l.must(err)
 	find := exec.CommandContext(l.ctx, "go", "tool", "-modfile=s3.mod", "-n", "versitygw") // builds it if need be
 	find.Dir = root
+	var said bytes.Buffer
+	find.Stderr = &said
 	path, err := find.Output()
 	if err != nil {
-		return nil, nil, fmt.Errorf("versitygw can't be built: %w", err)
+		return nil, nil, fmt.Errorf("versitygw can't be built: %w: %s", err, run.LastLines(said.String(), 1))
 	}
 	folder := l.TempDir()
 	l.must(os.Mkdir(filepath.Join(folder, "tape"), 0o755))

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,6 +51,9 @@ func takeMore(l *lab) {
 			continue
 		}
 		t.suffer(o)
+		if l.ended(o.name, pooler) || l.ended(o.name, store) {
+			return // every later outage would blame the wrong part
+		}
 		if o.part == "database" || o.part == "replica" {
 			f.untilReplica(o.name)
 		}
@@ -65,7 +69,22 @@ func (l *lab) briefly() bool { return l.build.broken == nil && l.Outage < staleL
 // untried notes that a part isn't taken away, and why.
 func (l *lab) untried(what string, cause error) {
 	l.Logf("more outages: NOT TRIED: %s: %v", what, cause)
-	l.note("**Not tried: %s.** What they need is missing on this machine: %s", what, clipped(cause.Error()))
+	reason, _, _ := strings.Cut(cause.Error(), "\n")
+	l.note("**Not tried: %s.** What they need is missing on this machine: %s", what, clipped(reason))
+}
+
+// ended reports a fault if a daemon has ended by itself: nothing that a node sends may end it. d may be nil.
+func (l *lab) ended(when string, d *daemon) bool {
+	if d == nil {
+		return false
+	}
+	select {
+	case <-d.Ended:
+		l.fault("%s: %s ended by itself: %s", when, d.Name, run.LastLines(d.Log(), 1))
+		return true
+	default:
+		return false
+	}
 }
 
 // poolerOutages are outages of PgBouncer. They take the primary away from the node, but not the replica.
