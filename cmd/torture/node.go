@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -200,6 +201,18 @@ func (a answer) decode(into any) error {
 		return fmt.Errorf("%d %.200s: %w", a.status, a.body, err)
 	}
 	return nil
+}
+
+// metric reads the number in the line of a Prometheus answer that begins with prefix. It reports whether there is one.
+func (a answer) metric(prefix string, into *int) bool {
+	for line := range strings.Lines(string(a.body)) {
+		if value, ok := strings.CutPrefix(line, prefix); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			*into = int(n)
+			return err == nil
+		}
+	}
+	return false
 }
 
 // String formats the answer for the text of a fault.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,13 +25,15 @@ type probe struct {
 	method string
 	keyed  bool
 	bearer func(t *outages) string // sent instead of the key; nil for none
+	query  func(t *outages) string // follows the path; nil for none
 	body   func(key string) any
 	// needs lists the parts without which the answer may be 503. In all other cases it must be 200. "writes" is the
 	// part of the database that stores.
 	needs []string
 	// longer is by how much an answer may take longer than answerLimit while a part that it needs is missing.
 	longer time.Duration
-	// kept is whether the last good copy is sent, marked as stale, while the database can't be read.
+	// kept is whether the last good copy is sent, marked as stale, while the database or a part that the probe needs
+	// can't be read.
 	kept bool
 	page bool // a stale copy says in a line of its text that it is stale
 }
@@ -61,8 +62,15 @@ func publishBody(string) any {
 type outage struct {
 	name, part string
 	away, back func()
-	// blind is whether the database can't be read. Such an outage lasts until every kept copy is stale.
+	// blind is whether kept copies can't be made anew. Such an outage lasts until every one is stale.
 	blind bool
+	// each is called with the answers to every round of probes; nil for none.
+	each func(answers map[string]answer)
+	// shows reports whether the outage has had its effect, for one that need not refuse a request. It is called after
+	// each round, and the outage lasts until it is true. effect is the sentence that says what it waits for.
+	shows  func() bool
+	effect string
+	long   bool // left out of the short form
 	// rest is by how much the return may take longer than returnLimit.
 	rest time.Duration
 }
@@ -91,8 +99,10 @@ var countingLimits = []string{
 type outages struct {
 	*lab
 	probes               []probe
+	beside               []probe // answered so late without their part that they are sent beside the rounds then
 	base, key, session   string
 	newKeys              atomic.Int64 // the number of keys that were new to the node
+	periods              atomic.Int64 // the number of periods for which prices were requested
 	slowRounds, slowEnds int
 }
 
@@ -146,7 +156,7 @@ func takeFromPostgres(l *lab) {
 // begin waits until every answer is 200.
 func (t *outages) begin() {
 	if took, ok := t.eventually(t.patience(30*time.Second), t.calm); !ok {
-		t.Fatalf("the service isn't healthy after %s: %v", took, t.wrong(t.ask(), nil))
+		t.Fatalf("the service isn't healthy after %s: %v", took, t.wrong())
 	}
 }
 
@@ -165,114 +175,27 @@ func (l *lab) lockedTable(address string) outage {
 	}, back: func() { l.must(conn.Close(l.ctx)) }}
 }
 
-// suffer takes a part away, sends every probe meanwhile, brings the part back and waits until all is well.
-func (t *outages) suffer(o outage) {
-	o.away()
-	t.count("outages: "+o.name, 1)
-	first := map[string]answer{} // the first wrong answer of each probe
-	unmarked := map[string]bool{}
-	for _, p := range t.probes {
-		unmarked[p.name] = p.kept && o.blind
-	}
-	maps.DeleteFunc(unmarked, func(_ string, expected bool) bool { return !expected })
-	refused := false // whether the outage had an effect
-	for began := time.Now(); time.Since(began) < t.Outage || (len(unmarked) > 0 && time.Since(began) < staleLimit); time.Sleep(20 * time.Millisecond) {
-		answers := t.ask()
-		for name, a := range t.wrong(answers, &o) {
-			if _, found := first[name]; !found {
-				first[name] = a
-			}
+func (t *outages) calm() bool { return len(t.wrong()) == 0 }
+
+// wrong sends every probe while nothing is missing, and returns the wrong answers.
+func (t *outages) wrong() map[string]answer {
+	all := slices.Concat(t.probes, t.beside)
+	answers := t.ask(all)
+	for _, p := range all {
+		if !p.wrong(answers[p.name], nil) {
+			delete(answers, p.name)
 		}
-		maps.DeleteFunc(unmarked, func(name string, _ bool) bool { return answers[name].stale() })
-		for _, a := range answers {
-			refused = refused || a.status == 503
-		}
-		t.during(o, answers)
 	}
-	o.back()
-	if needed := slices.ContainsFunc(t.probes, func(p probe) bool { return slices.Contains(p.needs, o.part) }); needed && !refused && len(first) == 0 {
-		t.Errorf("%s: every request was answered, so nothing was missing", o.name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(first)) {
-		t.fault("%s: %s: %s", o.name, name, first[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(unmarked)) {
-		t.fault("%s: %s isn't marked as stale after %s", o.name, name, staleLimit)
-	}
-	t.recover(o)
+	return answers
 }
 
-// during counts the answers to one round of probes, and reports the one that exceeds its limit the most.
-func (t *outages) during(o outage, answers map[string]answer) {
-	slowest, excess := "", time.Duration(0)
-	for _, p := range t.probes {
-		a, limit := answers[p.name], answerLimit
-		t.count("requests during outages", 1)
-		if a.status == 503 {
-			t.count("requests answered 503, "+o.name, 1)
-		} else {
-			t.count(fmt.Sprintf("requests answered %d", a.status), 1)
-		}
-		if a.stale() {
-			t.count("stale copies, marked", 1)
-		}
-		if longest := "longest answer during an outage"; p.longer > 0 && slices.Contains(p.needs, o.part) {
-			limit += p.longer
-			t.longest(longest+", "+p.name, a.took)
-		} else {
-			t.longest(longest, a.took)
-		}
-		if over := a.took - limit; over > excess {
-			slowest, excess = p.name, over
-		}
-	}
-	if excess > 0 {
-		t.slowRounds++
-	}
-	if excess > answerHardLimit-answerLimit || (excess > 0 && t.slowRounds > stalls) {
-		t.fault("%s: %s is answered too late: %s", o.name, slowest, answers[slowest])
-	}
-}
-
-// recover waits until every answer is 200 and current again.
-func (t *outages) recover(o outage) {
-	took, ok := t.eventually(t.patience(10*time.Second), t.calm)
-	if !ok {
-		t.fault("%s: still failing %s after its end: %v", o.name, took.Round(time.Millisecond), t.wrong(t.ask(), nil))
-		return
-	}
-	if took > returnLimit+o.rest {
-		t.slowEnds++
-	}
-	if took > returnHardLimit+o.rest || (took > returnLimit+o.rest && t.slowEnds > stalls) {
-		t.fault("%s: back only %s after its end", o.name, took.Round(time.Millisecond))
-	}
-	back := "longest time until every answer is 200 again"
-	if o.rest > 0 {
-		back += ", " + o.part
-	}
-	t.longest(back, took)
-}
-
-func (t *outages) calm() bool { return len(t.wrong(t.ask(), nil)) == 0 }
-
-// ask sends every probe at once and returns the answers by the names of the probes.
-func (t *outages) ask() map[string]answer {
+// ask sends probes at once and returns the answers by the names of the probes.
+func (t *outages) ask(list []probe) map[string]answer {
 	answers, mu := map[string]answer{}, sync.Mutex{}
 	var all sync.WaitGroup
-	for i, p := range t.probes {
+	for i, p := range list {
 		all.Go(func() {
-			r := request{method: p.method, url: t.base + p.path, header: map[string]string{"X-Forwarded-For": fmt.Sprintf("198.51.100.%d", i+1)}}
-			if p.keyed {
-				r.key = t.key
-			}
-			if p.bearer != nil {
-				r.key = p.bearer(t)
-			}
-			if p.body != nil {
-				r.body = p.body(t.key)
-			}
-			a := send(t.ctx, r)
+			a := t.send(&p, fmt.Sprintf("198.51.100.%d", i+1))
 			mu.Lock()
 			answers[p.name] = a
 			mu.Unlock()
@@ -280,6 +203,24 @@ func (t *outages) ask() map[string]answer {
 	}
 	all.Wait()
 	return answers
+}
+
+// send sends a probe from an address.
+func (t *outages) send(p *probe, address string) answer {
+	r := request{method: p.method, url: t.base + p.path, header: map[string]string{"X-Forwarded-For": address}}
+	if p.query != nil {
+		r.url += p.query(t)
+	}
+	if p.keyed {
+		r.key = t.key
+	}
+	if p.bearer != nil {
+		r.key = p.bearer(t)
+	}
+	if p.body != nil {
+		r.body = p.body(t.key)
+	}
+	return send(t.ctx, r)
 }
 
 // outOfDate is the line of a page that is the last good copy.
@@ -290,21 +231,20 @@ func (a answer) stale() bool {
 	return strings.HasSuffix(a.header.Get("Cache-Status"), "; detail=unavailable")
 }
 
-// wrong returns the wrong answers of a round. During an outage, an answer may be 503 with Retry-After if it
-// needs the missing part, and it may be a kept copy, if it is marked. Otherwise it must be 200 and current.
-func (t *outages) wrong(answers map[string]answer, o *outage) map[string]answer {
-	found := map[string]answer{}
-	for _, p := range t.probes {
-		a := answers[p.name]
-		refused := o != nil && slices.Contains(p.needs, o.part) && a.status == 503 && a.header.Get("Retry-After") != ""
-		stale := a.stale()
-		misplaced := stale && (o == nil || !p.kept)
-		unsaid := p.page && a.status == 200 && stale != strings.Contains(string(a.body), outOfDate)
-		if a.err != nil || (a.status != 200 && !refused) || misplaced || unsaid {
-			found[p.name] = a
-		}
-	}
-	return found
+// outdated reports whether the answer during an outage may be a kept copy.
+func (p *probe) outdated(o *outage) bool {
+	return p.kept && (o.part == "database" || slices.Contains(p.needs, o.part))
+}
+
+// wrong reports whether an answer is wrong. During an outage, an answer may be 503 with Retry-After if it needs
+// the missing part, and it may be a kept copy of what can't be made anew, if it is marked. Otherwise it must be 200 and
+// current.
+func (p *probe) wrong(a answer, o *outage) bool {
+	refused := o != nil && slices.Contains(p.needs, o.part) && a.status == 503 && a.header.Get("Retry-After") != ""
+	stale := a.stale()
+	misplaced := stale && (o == nil || !p.outdated(o))
+	unsaid := p.page && a.status == 200 && stale != strings.Contains(string(a.body), outOfDate)
+	return a.err != nil || (a.status != 200 && !refused) || misplaced || unsaid
 }
 
 // freezeRedis freezes Redis a few times while the node uses it, and measures how much longer the requests
@@ -313,11 +253,11 @@ func (t *outages) freezeRedis(redis *run.Process, socket string) {
 	before, frozen := map[string][]time.Duration{}, map[string][]time.Duration{}
 	for range redisFreezes {
 		t.untilCounting(socket)
-		for name, a := range t.ask() {
+		for name, a := range t.ask(t.probes) {
 			before[name] = append(before[name], a.took)
 		}
 		redis.Signal(syscall.SIGSTOP)
-		for name, a := range t.ask() {
+		for name, a := range t.ask(t.probes) {
 			frozen[name] = append(frozen[name], a.took)
 		}
 		redis.Signal(syscall.SIGCONT)
@@ -338,7 +278,7 @@ func (t *outages) untilCounting(socket string) {
 	defer client.Close()
 	if _, ok := t.eventually(t.patience(10*time.Second), func() bool {
 		before := t.counted(client)
-		t.ask()
+		t.ask(t.probes)
 		return t.counted(client)-before >= len(probes)/2
 	}); !ok {
 		t.fault("Redis frozen: the node doesn't use Redis again")

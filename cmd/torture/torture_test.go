@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,6 +76,50 @@ func TestBreakagesFit(t *testing.T) {
 	t.Parallel()
 	if _, err := writeOverlay(t.TempDir()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWrong checks which answers are right during an outage.
+func TestWrong(t *testing.T) {
+	t.Parallel()
+	said := func(status int, header ...string) answer {
+		a := answer{status: status, header: http.Header{}}
+		for i := 0; i < len(header); i += 2 {
+			a.header.Set(header[i], header[i+1])
+		}
+		return a
+	}
+	fine, refused, bare := said(200), said(503, "Retry-After", "1"), said(503)
+	stale := said(200, "Cache-Status", "pulsecast; hit; detail=unavailable")
+	list, file, other := probe{kept: true}, probe{needs: []string{"archive"}}, probe{kept: true, needs: []string{"archive"}}
+	database, archive := &outage{part: "database"}, &outage{part: "archive"}
+	for i, c := range []struct {
+		p      probe
+		a      answer
+		during *outage
+		wrong  bool
+	}{
+		{list, fine, nil, false}, {list, stale, nil, true}, {list, stale, database, false}, {list, stale, archive, true},
+		{list, refused, database, true}, {file, refused, archive, false}, {file, bare, archive, true}, {file, refused, database, true},
+		{file, stale, archive, true}, {other, stale, archive, false}, {other, said(500), archive, true}, {other, refused, nil, true},
+	} {
+		if got := c.p.wrong(c.a, c.during); got != c.wrong {
+			t.Errorf("case %d: wrong is %v", i, got)
+		}
+	}
+}
+
+// TestMetric checks that a number is read from the metrics of a node, and that a missing one is noticed.
+func TestMetric(t *testing.T) {
+	t.Parallel()
+	a := answer{body: []byte("# TYPE serves gauge\nserves 1\nreads{server=\"replica\"} 1.2e+03\n")}
+	for prefix, want := range map[string]int{"serves ": 1, `reads{server="replica"} `: 1200} {
+		if got := 0; !a.metric(prefix, &got) || got != want {
+			t.Errorf("%s%d, want %d", prefix, got, want)
+		}
+	}
+	if a.metric("lag ", new(int)) {
+		t.Error("a metric was found that isn't there")
 	}
 }
 

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// suffer takes a part away, sends every probe meanwhile, brings the part back and waits until all is well.
+func (t *outages) suffer(o outage) {
+	w := &watch{outage: &o, first: map[string]answer{}, unmarked: map[string]bool{}, effective: o.shows == nil}
+	for _, p := range slices.Concat(t.probes, t.beside) {
+		if o.blind && p.outdated(&o) {
+			w.unmarked[p.name] = true
+		}
+	}
+	o.away()
+	w.began = time.Now()
+	t.count("outages: "+o.name, 1)
+	end := t.sendBeside(w)
+	for time.Since(w.began) < t.Outage || (w.unfinished() && time.Since(w.began) < staleLimit && !t.caught()) {
+		answers := t.ask(t.probes)
+		for _, p := range t.probes {
+			w.see(&p, answers[p.name])
+		}
+		t.during(o, answers)
+		if o.each != nil {
+			o.each(answers)
+		}
+		if o.shows != nil && o.shows() {
+			w.effective = true
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	w.over.Store(true)
+	o.back()
+	t.recover(o)
+	end()
+	t.report(w)
+}
+
+// watch is what was seen during an outage. Probes beside the rounds use it too.
+type watch struct {
+	outage *outage
+	began  time.Time
+	over   atomic.Bool // the part is coming back
+
+	mu        sync.Mutex
+	first     map[string]answer // the first wrong answer to each probe
+	unmarked  map[string]bool   // kept copies that weren't marked as stale yet
+	refused   bool              // whether a request was refused
+	effective bool              // whether the outage has had its effect
+}
+
+// see notes the answer to a probe.
+func (w *watch) see(p *probe, a answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, found := w.first[p.name]; !found && p.wrong(a, w.outage) {
+		w.first[p.name] = a
+	}
+	if a.stale() {
+		delete(w.unmarked, p.name)
+	}
+	w.refused = w.refused || a.status == 503
+}
+
+// unfinished reports whether the outage must go on to show something.
+func (w *watch) unfinished() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.unmarked) > 0 || !w.effective
+}
+
+// report reports what was wrong during an outage.
+func (t *outages) report(w *watch) {
+	o := w.outage
+	for _, name := range slices.Sorted(maps.Keys(w.first)) {
+		t.fault("%s: %s: %s", o.name, name, w.first[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.unmarked)) {
+		t.fault("%s: %s isn't marked as stale after %s", o.name, name, staleLimit)
+	}
+	if !w.effective {
+		t.fault("%s: not after %s: %s", o.name, staleLimit, o.effect)
+	}
+	needed := slices.ContainsFunc(slices.Concat(t.probes, t.beside), func(p probe) bool { return slices.Contains(p.needs, o.part) })
+	if needed && !w.refused && len(w.first) == 0 {
+		t.Errorf("%s: every request was answered, so nothing was missing", o.name)
+	}
+}
+
+// during counts the answers to one round of probes, and reports the one that exceeds its limit the most.
+func (t *outages) during(o outage, answers map[string]answer) {
+	slowest, excess := "", time.Duration(0)
+	for _, p := range t.probes {
+		a, limit := answers[p.name], answerLimit
+		t.count("requests during outages", 1)
+		if a.status == 503 {
+			t.count("requests answered 503, "+o.name, 1)
+		} else {
+			t.count(fmt.Sprintf("requests answered %d", a.status), 1)
+		}
+		if a.stale() {
+			t.count("stale copies, marked", 1)
+		}
+		if longest := "longest answer during an outage"; p.longer > 0 && slices.Contains(p.needs, o.part) {
+			limit += p.longer
+			t.longest(longest+", "+p.name, a.took)
+		} else {
+			t.longest(longest, a.took)
+		}
+		if over := a.took - limit; over > excess {
+			slowest, excess = p.name, over
+		}
+	}
+	if excess > 0 {
+		t.slowRounds++
+	}
+	if excess > answerHardLimit-answerLimit || (excess > 0 && t.slowRounds > stalls) {
+		t.fault("%s: %s is answered too late: %s", o.name, slowest, answers[slowest])
+	}
+}
+
+// recover waits until every answer is 200 and current again.
+func (t *outages) recover(o outage) {
+	took, ok := t.eventually(t.patience(10*time.Second), t.calm)
+	if !ok {
+		t.fault("%s: still failing %s after its end: %v", o.name, took.Round(time.Millisecond), t.wrong())
+		return
+	}
+	if took > returnLimit+o.rest {
+		t.slowEnds++
+	}
+	if took > returnHardLimit+o.rest || (took > returnLimit+o.rest && t.slowEnds > stalls) {
+		t.fault("%s: back only %s after its end", o.name, took.Round(time.Millisecond))
+	}
+	back := "longest time until every answer is 200 again"
+	if o.rest > 0 {
+		back += ", " + o.part
+	}
+	t.longest(back, took)
+}
