@@ -35,6 +35,10 @@ func guard(cfg *pgx.ConnConfig, connected func(context.Context, *pgx.Conn) error
 		if err := b.Err(); err != nil { // also refuses pgx's requests to cancel a query
 			return nil, err
 		}
+		if b.pooled.Load() && ctx.Value(connectKey{}) == nil {
+			// pgx asks to cancel the query of a connection that it closes, which ends PgBouncer 1.18; see avoidSessions.
+			return nil, errCancel
+		}
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			b.suspect()
@@ -60,6 +64,11 @@ func guard(cfg *pgx.ConnConfig, connected func(context.Context, *pgx.Conn) error
 	), b}, b
 }
 
+// connectKey marks the contexts of Connect. pgx dials with other contexts only to cancel queries.
+type connectKey struct{}
+
+var errCancel = errors.New("a pooler isn't asked to cancel queries")
+
 // Connect implements driver.Connector. It ends when the breaker opens.
 func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
 	bounded, cancel, err := g.breaker.bound(ctx)
@@ -67,7 +76,7 @@ func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	defer cancel()
-	conn, err := g.Connector.Connect(bounded)
+	conn, err := g.Connector.Connect(context.WithValue(bounded, connectKey{}, true))
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
 		return nil, errors.Join(ErrUnanswered, err)
 	}
