@@ -87,7 +87,7 @@ var breakages = []breakage{
 			"\tif " + is("breaker") + " {\n\t\treturn\n\t}\n\tb.err, b.back = err, make(chan struct{})\n"}},
 	},
 	{
-		name: "late", does: "A node notices only after five seconds that the database is back.", checks: []string{"outages", "more outages"}, fault: "after its end",
+		name: "late", does: "A node notices only after five seconds that the database is back.", checks: []string{"outages", "optional parts"}, fault: "after its end",
 		edits: []edit{{"app/database/breaker.go", "\t\t\tb.open(err)\n\t\t}\n\t\tif b.onProbe",
 			"\t\t\tb.open(err)\n\t\t\tif " + is("late") + " {\n\t\t\t\ttime.Sleep(5 * time.Second)\n\t\t\t}\n\t\t}\n\t\tif b.onProbe"}},
 	},
@@ -120,26 +120,26 @@ var breakages = []breakage{
 			"servicePatience.Milliseconds()*map[bool]int64{true: 10, false: 1}[" + is("lock") + "])"}},
 	},
 	{
-		name: "fallback", does: "A read that fails on the replica isn't begun again on the primary.", checks: []string{"more outages"}, fault: "the replica",
+		name: "fallback", does: "A read that fails on the replica isn't begun again on the primary.", checks: []string{"optional parts"}, fault: "the replica",
 		edits: []edit{{"app/generation/side.go", "\t\tif err == nil || s.Exact && !lost {\n", "\t\tif err == nil || s.Exact && !lost || " + is("fallback") + " {\n"}},
 	},
 	{
-		name: "lag", does: "Public reads go to the replica however far behind it is.", checks: []string{"more outages"}, fault: "a visitor doesn't see",
+		name: "lag", does: "Public reads go to the replica however far behind it is.", checks: []string{"optional parts"}, fault: "a visitor doesn't see",
 		edits: []edit{{"app/generation/replica.go", "\tif now.Sub(seen.freshAt) <= f.maxLag {\n", "\tif now.Sub(seen.freshAt) <= f.maxLag || " + is("lag") + " {\n"}},
 	},
 	{
-		name: "behind", does: "A reader with a key reads from a replica that may lack its own writes.", checks: []string{"more outages"}, fault: "its own prediction",
+		name: "behind", does: "A reader with a key reads from a replica that may lack its own writes.", checks: []string{"optional parts"}, fault: "its own prediction",
 		edits: []edit{{"app/generation/side.go", "\texact := seen.position >= now.server.Position\n", "\texact := seen.position >= now.server.Position || " + is("behind") + "\n"}},
 	},
 	{
-		name: "places", does: "Answers from the archive take the places of other answers.", checks: []string{"more outages"}, fault: "store frozen",
+		name: "places", does: "Answers from the archive take the places of other answers.", checks: []string{"optional parts"}, fault: "store frozen",
 		edits: []edit{
 			{"app/httpserver/cost.go", "\treturn s.admit(c, cost, s.archived)\n", "\tif " + is("places") + " {\n\t\treturn s.admit(c, cost, s.reads)\n\t}\n\treturn s.admit(c, cost, s.archived)\n"},
 			{"app/httpserver/cost.go", "{ return s.made(cost, s.archived) }", "{\n\tif " + is("places") + " {\n\t\treturn s.made(cost, s.reads)\n\t}\n\treturn s.made(cost, s.archived)\n}"},
 		},
 	},
 	{
-		name: "unreadable", does: "A read of an archive that can't be read is answered 500.", checks: []string{"more outages"}, fault: ": 500 after",
+		name: "unreadable", does: "A read of an archive that can't be read is answered 500.", checks: []string{"optional parts"}, fault: ": 500 after",
 		edits: []edit{{"app/release/catalogue.go", "\treturn fmt.Errorf(\"%w: %v\", ErrUnreadable, err)\n", "\tif " + is("unreadable") + " {\n\t\treturn errors.New(\"broken\")\n\t}\n\treturn fmt.Errorf(\"%w: %v\", ErrUnreadable, err)\n"}},
 	},
 	{

@@ -66,14 +66,14 @@ var checks = []check{
 		run: takeAway,
 	},
 	{
-		name:  "more outages",
+		name:  "optional parts",
 		tries: "A node uses PgBouncer before its Postgres, a streaming replica, and an archive in a bucket. PgBouncer is killed and frozen. The replica is killed, frozen, and made to lag by a pause. The store of the bucket is killed and frozen, while several clients read the archive at a time. Requests of every kind continue meanwhile.",
 		holds: "Without the pooler, requests that need the primary are answered 503 with Retry-After, and public reads go to the replica. Without the replica, no request is refused, public reads go to the primary, and an author reads its own predictions at once. Without the store, what is read from the archive is answered 503 with Retry-After or from the last good copy, marked as stale. All other requests are answered 200. Afterwards every answer is 200 and current again. The node's own counts show to which server reads go.",
 		limits: func(s *scale) string {
 			return fmt.Sprintf("Answers come, and the node recovers, within the same limits as above. An answer from the archive takes at most %s. REPLICA_MAX_LAG is %s, and a visitor sees every prediction within %s. Public reads go to the replica again within %s.",
 				archiveLimit, replicaMaxLag, visitorLag, s.patience(replicaReturn))
 		},
-		run: takeMore,
+		run: takeOptionalParts,
 	},
 	{
 		name:  "slow clients",

@@ -16,9 +16,9 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// takeMore takes the optional parts away from a node: the pooler before its Postgres, the replica, and the store of
+// takeOptionalParts takes the optional parts away from a node: the pooler before its Postgres, the replica, and the store of
 // the archive. A broken build of one part meets only the outages of that part.
-func takeMore(l *lab) {
+func takeOptionalParts(l *lab) {
 	db, s := l.postgres(), l.sources()
 	s.SetMarket("m", nil)
 	day := archive.DayOf(time.Now().AddDate(0, 0, -archivedDaysAgo))
@@ -68,7 +68,7 @@ func (l *lab) briefly() bool { return l.build.broken == nil && l.Outage < staleL
 
 // untried notes that a part isn't taken away, and why.
 func (l *lab) untried(what string, cause error) {
-	l.Logf("more outages: NOT TRIED: %s: %v", what, cause)
+	l.Logf("optional parts: NOT TRIED: %s: %v", what, cause)
 	reason, _, _ := strings.Cut(cause.Error(), "\n")
 	l.note("**Not tried: %s.** What they need is missing on this machine: %s", what, clipped(reason))
 }
