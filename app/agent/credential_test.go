@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -355,6 +356,47 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 		before = g.Epoch()
 		if err := g.Check(failing); err == nil || g.Epoch() == before {
 			t.Errorf("an unreadable generation: got %v and the same epoch, want an error and another epoch", err)
+		}
+	})
+}
+
+// TestGrantsAreBounded checks that the grant after the fiftieth ends one that an app has not redeemed in time, and
+// otherwise the one that was renewed first.
+func TestGrantsAreBounded(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		a := create(t, db, "Ada")
+		_, key := issue(t, db, a.ID, "")
+		open := func(after, lasts time.Duration) {
+			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+				now := at.Add(after)
+				return store.OpenGrant(ctx, tx, &agent.Grant{ID: uuid.New(), AgentID: a.ID, Credential: key.ID, ClientID: "c"}, now.Add(lasts), now)
+			})
+		}
+		first := func(now time.Time) time.Duration {
+			list, err := store.ListGrants(t.Context(), db.Reader, a.ID, now)
+			if err != nil || len(list) == 0 {
+				t.Fatal(list, err)
+			}
+			oldest := slices.MinFunc(list, func(x, y *agent.Grant) int { return x.CreatedAt.Compare(y.CreatedAt) })
+			return oldest.CreatedAt.Sub(at)
+		}
+		for i := range agent.MaxGrants - 5 {
+			open(time.Duration(i)*time.Second, agent.GrantLifetime)
+		}
+		for range 5 {
+			open(time.Minute, time.Minute) // approved, but not redeemed
+		}
+		now := time.Hour
+		for range 5 {
+			open(now, agent.GrantLifetime)
+		}
+		if got := first(at.Add(now)); got != 0 {
+			t.Errorf("the grants before %s were ended for grants that had ended already", got)
+		}
+		open(now, agent.GrantLifetime)
+		if got := first(at.Add(now)); got != time.Second {
+			t.Errorf("beyond the bound, the first grant is from %s, want 1s", got)
 		}
 	})
 }

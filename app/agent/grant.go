@@ -67,7 +67,7 @@ func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, until, now ti
 	}
 	g.CreatedAt, g.RenewedAt, g.ExpiresAt = now, now, earlier(database.Now(until), ends)
 	beyond := tx.NewSelect().Model((*Grant)(nil)).Column("id").Where("agent_id = ?", g.AgentID).
-		OrderExpr("renewed_at DESC, id").Limit(MaxGrants).Offset(MaxGrants - 1)
+		OrderExpr("expires_at > ? DESC, renewed_at DESC, id", now).Limit(MaxGrants).Offset(MaxGrants - 1)
 	ended, err := endGrants(ctx, tx, "id IN (?)", beyond)
 	if err != nil {
 		return err
