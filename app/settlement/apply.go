@@ -171,7 +171,7 @@ func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 		return nil
 	}
 	if decided(o) {
-		more, err := differs(ctx, tx, o, 0)
+		more, err := differs(ctx, tx, o, r.service.chunk, true)
 		if err != nil || more {
 			return err
 		}

@@ -42,7 +42,7 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 	}
 	var errs []error
 	for i := range late {
-		more, err := differs(ctx, s.db.Reader, late[i].utc(), s.chunk)
+		more, err := differs(ctx, s.db.Reader, late[i].utc(), s.chunk, false)
 		if more {
 			work[late[i].MarketID] = struct{}{}
 		}
@@ -55,7 +55,7 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 		// A prediction published while the market closed may have missed the application of the
 		// outcome. It is still open.
 		if o := stored[m.ID]; open && decided(o) && o.Applied {
-			if open, err = differs(ctx, s.db.Reader, o, s.chunk); open {
+			if open, err = differs(ctx, s.db.Reader, o, s.chunk, false); open {
 				work[m.ID] = struct{}{}
 			}
 			errs = append(errs, err)
@@ -94,9 +94,9 @@ func (s *Service) ruledOpen(ctx context.Context) (rows []Outcome, err error) {
 }
 
 // differs reports whether an open prediction or reference row doesn't match the outcome of its market, or still waits
-// for its baseline. A prediction on an outcome that is gone matches, because it waits for an admin. differs reads at most
-// limit predictions, the newest first, or all if limit is 0.
-func differs(ctx context.Context, db bun.IDB, o *Outcome, limit int) (bool, error) {
+// for its baseline. A prediction on an outcome that is gone matches, because it waits for an admin. differs reads a chunk
+// of the newest predictions or, if all is true, every chunk until one differs.
+func differs(ctx context.Context, db bun.IDB, o *Outcome, chunk int, all bool) (bool, error) {
 	refs, err := loadReferences(ctx, db, o.MarketID)
 	if err != nil {
 		return false, err
@@ -106,15 +106,21 @@ func differs(ctx context.Context, db bun.IDB, o *Outcome, limit int) (bool, erro
 			return true, nil
 		}
 	}
-	var rows []item
-	err = items(db).Where("s.market_id = ?", o.MarketID).Where("s.status = 'open'").Where("NOT s.ruled").
-		Order("s.id DESC").Limit(int64(limit)).Scan(ctx, &rows)
-	if err != nil {
-		return false, fmt.Errorf("look for open predictions: %w", err)
+	open := items(db).Where("s.market_id = ?", o.MarketID).Where("s.status = 'open'").Where("NOT s.ruled").
+		Order("s.id DESC").Limit(int64(chunk))
+	for q := open; ; {
+		var rows []item
+		if err := q.Scan(ctx, &rows); err != nil {
+			return false, fmt.Errorf("look for open predictions: %w", err)
+		}
+		more := slices.ContainsFunc(rows, func(i item) bool {
+			return i.BaselineState == prediction.Pending || o.resolutionOf(i.Outcome, i.CreatedAt.UTC()).Status != prediction.Open
+		})
+		if more || !all || len(rows) < chunk {
+			return more, nil
+		}
+		q = open.Clone().Where("s.id < ?", rows[len(rows)-1].ID)
 	}
-	return slices.ContainsFunc(rows, func(i item) bool {
-		return i.BaselineState == prediction.Pending || o.resolutionOf(i.Outcome, i.CreatedAt.UTC()).Status != prediction.Open
-	}), nil
 }
 
 // bookPatience is how long the order book may take for all markets of one reading.
