@@ -36,7 +36,7 @@ func guard(cfg *pgx.ConnConfig, connected func(context.Context, *pgx.Conn) error
 			return nil, err
 		}
 		if b.pooled.Load() && ctx.Value(connectKey{}) == nil {
-			// pgx asks to cancel the query of a connection that it closes, which ends PgBouncer 1.18; see avoidSessions.
+			// pgx asks to cancel the query of a connection that it closes, which can end PgBouncer 1.18; see avoidSessions.
 			return nil, errCancel
 		}
 		conn, err := dial(ctx, network, address)

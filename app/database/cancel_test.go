@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -17,17 +18,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestCancel checks that a query which is given up is cancelled on Postgres, and that a pooler isn't asked to cancel
-// it: PgBouncer 1.18 can end then.
+// TestCancel checks that a query which is given up ends on Postgres, and that a pooler isn't asked to cancel it:
+// PgBouncer 1.18 can end then.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, database.Postgres)
+	observer := dbtest.OpenAt(t, direct)
 	for name, c := range map[string]struct {
 		address string
-		cancels int
+		query   string
+		cancels bool
 	}{
-		"Postgres": {direct, 1},
-		"a pooler": {dbtest.StartPooler(t, direct, "transaction"), 0},
+		"Postgres": {direct, "SELECT pg_sleep(60)", true},
+		"a pooler": {dbtest.StartPooler(t, direct, "transaction"), "SELECT pg_sleep(61)", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,19 +39,48 @@ func TestCancel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			if _, err := db.ExecContext(ctx, "SELECT pg_sleep(60)"); !database.Unavailable(err) {
-				t.Errorf("the query that is given up: %v", err)
+			if err := db.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, giveUp := context.WithTimeout(t.Context(), 3*time.Second)
+			defer giveUp()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := db.ExecContext(ctx, c.query)
+				ended <- err
+			}()
+			untilRunning(t, observer, c.query, true)
+			giveUp()
+			if err := <-ended; err == nil {
+				t.Error("the query has ended although it was given up")
 			}
 			if err := db.Close(); err != nil {
 				t.Error(err)
 			}
 			// A connection is closed after the request to cancel its query.
-			if cancels := w.untilClosed(t); cancels != c.cancels {
-				t.Errorf("%d requests to cancel a query, want %d", cancels, c.cancels)
+			if cancels := w.untilClosed(t); (cancels > 0) != c.cancels {
+				t.Errorf("%d requests to cancel a query", cancels)
 			}
+			untilRunning(t, observer, c.query, false)
 		})
+	}
+}
+
+// untilRunning waits until a query runs on Postgres, or until it doesn't.
+func untilRunning(t *testing.T, observer *database.DB, query string, want bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		var running bool
+		err := observer.NewRaw("SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE ? AND pid <> pg_backend_pid())",
+			"%"+query).Scan(t.Context(), &running)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case running == want:
+			return
+		case time.Now().After(deadline):
+			t.Fatalf("%s runs: %v", query, running)
+		}
 	}
 }
 

@@ -33,7 +33,8 @@ func Patient(ctx context.Context) context.Context { return context.WithValue(ctx
 // when the connection passes from a job to a request or back. Behind a pooler, each transaction may
 // run on another connection to Postgres, so each sets the bound. BEGIN carries the setting in the
 // same round trip, and so does a statement outside a transaction that returns no rows. A query
-// outside a transaction becomes a transaction, which costs two round trips.
+// outside a transaction becomes a transaction, which costs two round trips. These transactions also
+// bound their statements, because a pooler isn't asked to cancel one; see guard.
 type boundedConn struct {
 	*pgxConn
 	breaker *Breaker
@@ -53,12 +54,21 @@ const (
 	unknown              // the statement that changes the setting got no answer
 )
 
-var (
-	setLockTimeout      = fmt.Sprintf("SET lock_timeout = %d", lockPatience.Milliseconds())
-	setLocalLockTimeout = fmt.Sprintf("SET LOCAL lock_timeout = %d", lockPatience.Milliseconds())
-)
+var setLockTimeout = fmt.Sprintf("SET lock_timeout = %d", lockPatience.Milliseconds())
 
 const resetLockTimeout = "RESET lock_timeout"
+
+// abandonedFor is how long after the end of its context a statement behind a pooler may still run.
+const abandonedFor = time.Second
+
+// setLocal returns the statements that bound a transaction behind a pooler.
+func setLocal(ctx context.Context) string {
+	bounds := fmt.Sprintf("SET LOCAL lock_timeout = %d", lockPatience.Milliseconds())
+	if ends, ok := ctx.Deadline(); ok {
+		bounds += fmt.Sprintf("; SET LOCAL statement_timeout = %d", (max(time.Until(ends), 0) + abandonedFor).Milliseconds())
+	}
+	return bounds
+}
 
 // Pgx returns the Postgres connection below conn, which is the argument of a function that
 // sql.Conn.Raw calls.
@@ -118,7 +128,7 @@ func (c *boundedConn) BeginTx(ctx context.Context, options driver.TxOptions) (dr
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Conn().Exec(ctx, setLocalLockTimeout); err != nil {
+	if _, err := c.Conn().Exec(ctx, setLocal(ctx), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return nil, errors.Join(err, tx.Rollback())
 	}
 	return tx, nil
@@ -129,7 +139,7 @@ func (c *boundedConn) begin(ctx context.Context) (*boundedTx, error) {
 	if c.Conn().IsClosed() {
 		return nil, driver.ErrBadConn
 	}
-	tx, err := c.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: "BEGIN; " + setLocalLockTimeout})
+	tx, err := c.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: "BEGIN; " + setLocal(ctx)})
 	if err != nil {
 		return nil, retriable(err)
 	}
@@ -157,7 +167,7 @@ func (c *boundedConn) ExecContext(ctx context.Context, query string, args []driv
 		return c.pgxConn.ExecContext(ctx, query, args)
 	}
 	if len(args) == 0 { // Postgres runs both statements as one transaction and returns the count of the second
-		return c.pgxConn.ExecContext(ctx, setLocalLockTimeout+"; "+query, nil)
+		return c.pgxConn.ExecContext(ctx, setLocal(ctx)+"; "+query, nil)
 	}
 	tx, err := c.begin(ctx)
 	if err != nil {

@@ -48,7 +48,8 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 	}
 	// PgBouncer 1.18 fails with "bad client state" if a client asks it to cancel a query and leaves
 	// before that is done, as pgx does. So a connection is closed instead when its query is given
-	// up. The connection that was opened before the pooler was found is closed here.
+	// up, and Postgres ends the query; see setLocal. The connection that was opened before the pooler
+	// was found is closed here.
 	db.Breaker.pooled.Store(true)
 	db.DB.DB.SetMaxIdleConns(0)
 	db.DB.DB.SetMaxIdleConns(maxConnections)
