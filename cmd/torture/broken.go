@@ -171,7 +171,7 @@ var breakages = []breakage{
 	{
 		name: "lane", does: "Any number of expensive answers are made at the same time, in 300 ms each.", checks: []string{"expensive requests"}, fault: "bystanders wait",
 		edits: []edit{{"app/httpserver/cost.go", "\tif cost == Shared {\n",
-			"\tif cost > Listing && " + is("lane") + " {\n\t\tfor began := time.Now(); time.Since(began) < 300*time.Millisecond; {\n\t\t}\n\t\treturn func() {}, nil\n\t}\n" +
+			"\tif cost > Listing && " + is("lane") + " {\n\t\tfor began := time.Now(); time.Since(began) < 300*time.Millisecond; {\n\t\t}\n\t\treturn &Admission{}, nil\n\t}\n" +
 				"\tif cost == Shared {\n"}},
 	},
 	{

@@ -71,14 +71,6 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestBreakagesFit checks that the sources still contain the texts that the breakages replace.
-func TestBreakagesFit(t *testing.T) {
-	t.Parallel()
-	if _, err := writeOverlay(t.TempDir()); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestWrong checks which answers are right during an outage.
 func TestWrong(t *testing.T) {
 	t.Parallel()
