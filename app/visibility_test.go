@@ -223,8 +223,11 @@ func TestVisibility(t *testing.T) {
 	if !confidence.Match(coordinates.ReplaceAll(read("public", "/predictions/{id}"), nil)) {
 		t.Error("after the reveal, the page of the prediction doesn't show its confidence")
 	}
-	if bytes.Equal(sealed[1], before[1]) {
-		t.Error("the picture of the prediction didn't change with its reveal")
+	for deadline := time.Now().Add(soon); bytes.Equal(sealed[1], before[1]); before[1] = read("public", pictures[1]) {
+		if time.Now().After(deadline) {
+			t.Fatal("the picture of the prediction didn't change with its reveal")
+		}
+		<-time.After(100 * time.Millisecond)
 	}
 
 	_, preview := p.fetch(a.http, page+"/texts?to=all&note=abuse")

@@ -59,7 +59,9 @@ func (s *Site) sendCard(c *fiber.Ctx, k card.Card) error {
 		return err
 	}
 	c.Set(fiber.HeaderContentType, pictureType)
-	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
+	if len(c.Response().Header.Peek(fiber.HeaderCacheControl)) == 0 {
+		c.Set(fiber.HeaderCacheControl, "public, max-age=300")
+	}
 	c.Set(resourcePolicy, "cross-origin") // other sites show it
 	return c.Send(picture)
 }
@@ -72,7 +74,11 @@ func (s *Site) predictionCard(c *fiber.Ctx) error {
 	if _, err := s.keepNewcomer(c, r.AgentID); err != nil {
 		return err
 	}
-	return s.sendCard(c, cardOfPrediction(s.predictionProps(r)))
+	p := s.predictionProps(r)
+	if p.Until != "" {
+		c.Set(fiber.HeaderCacheControl, pageLife) // until its reveal
+	}
+	return s.sendCard(c, cardOfPrediction(p))
 }
 
 func cardOfPrediction(p components.Prediction) card.Card {

@@ -37,7 +37,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page, document := add(s.pages, pageFresh, costOfPage, srv.Admit), add(s.pages, documentFresh, costOfPage, srv.Admit)
 	archived := add(s.pages, pageFresh, costOfPage, srv.AdmitArchived)
 	picture := add(s.pictures, documentFresh, costOfPicture, srv.Admit)
-	// A prediction is revealed at a known time, and its picture then shows it as soon as its page does.
+	// The picture of a prediction shows its reveal as soon as its page does.
 	changingPicture := add(s.pictures, pageFresh, costOfPicture, srv.Admit)
 	page("/", alone(s.home))
 	page("/leaderboard", s.leaderboard, "window", "category", "model", "cursor")
