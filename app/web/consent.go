@@ -53,7 +53,9 @@ func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 		}
 		v.request, err = s.SignIn.Begin(c.UserContext(), parameters)
 		if invalid, ok := errors.AsType[*oauth.Invalid](err); ok {
-			return v.refuse(invalid)
+			c.Locals(invalidKey{}, invalid)
+			c.Set("Cross-Origin-Opener-Policy", "unsafe-none") // as for the consent page; see show
+			return invalid.Problem
 		}
 		if err != nil {
 			return err
@@ -62,13 +64,8 @@ func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 	}
 }
 
-// refuse says what is wrong with the request, and lets the person take the refusal back to the app.
-func (v *consent) refuse(i *oauth.Invalid) error {
-	p := v.errorProps(v.c, i.Problem, "")
-	p.Back, p.BackTo = i.Location, inWords(i.Redirect)
-	v.c.Status(p.Status).Set("Cross-Origin-Opener-Policy", "unsafe-none") // as for the consent page; see show
-	return show(v.c, pages.Error(p))
-}
+// invalidKey is the key of the *oauth.Invalid of a request. Its page lets the person take the refusal back to the app.
+type invalidKey struct{}
 
 func (v *consent) answer() error {
 	switch v.form.Get("do") {

@@ -5,21 +5,22 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
 // RenderError sends the page of a refusal. Its status and headers are already set.
 func (s *Site) RenderError(c *fiber.Ctx, p *problem.Error, requestID string) error {
-	if p.Status == fiber.StatusTooManyRequests || p.Status == fiber.StatusServiceUnavailable {
-		return send(c, fiber.MIMETextHTMLCharsetUTF8, pages.Busy(pages.BusyProps{Title: p.Title, Detail: p.ForPeople(), RequestID: requestID}))
-	}
-	return send(c, fiber.MIMETextHTMLCharsetUTF8, pages.Error(s.errorProps(c, p, requestID)))
-}
-
-func (s *Site) errorProps(c *fiber.Ctx, p *problem.Error, requestID string) pages.ErrorProps {
 	detail := p.ForPeople()
+	if p.Status == fiber.StatusTooManyRequests || p.Status == fiber.StatusServiceUnavailable {
+		return send(c, fiber.MIMETextHTMLCharsetUTF8, pages.Busy(pages.BusyProps{Title: p.Title, Detail: detail, RequestID: requestID}))
+	}
 	frame := s.frame(p.Title, detail, strings.Clone(c.Path()), "")
 	frame.NoIndex = true
-	return pages.ErrorProps{Layout: frame, Status: p.Status, Title: p.Title, Detail: detail, RequestID: requestID}
+	props := pages.ErrorProps{Layout: frame, Status: p.Status, Title: p.Title, Detail: detail, RequestID: requestID}
+	if invalid, ok := c.Locals(invalidKey{}).(*oauth.Invalid); ok {
+		props.Back, props.BackTo = invalid.Location, inWords(invalid.Redirect)
+	}
+	return send(c, fiber.MIMETextHTMLCharsetUTF8, pages.Error(props))
 }
