@@ -198,6 +198,15 @@ func TestHangingArchive(t *testing.T) {
 			places := int64(max(runtime.GOMAXPROCS(0)/2, 1))
 			before := read.n.Load()
 			var hanging sync.WaitGroup
+			defer func() {
+				end, err := os.OpenFile(pipe, os.O_RDWR, 0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer end.Close()
+				hanging.Wait()
+			}()
 			for i := range places {
 				hanging.Go(func() {
 					res, err := http.DefaultTransport.RoundTrip(s.request(t, call{path: fmt.Sprintf(path, i)}))
@@ -216,12 +225,6 @@ func TestHangingArchive(t *testing.T) {
 			if other := s.do(t, call{path: "/api/predictions?status=void"}); other.status != http.StatusOK {
 				t.Errorf("another read: %d %s", other.status, other.raw)
 			}
-			end, err := os.OpenFile(pipe, os.O_RDWR, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer end.Close()
-			hanging.Wait()
 		})
 	}
 }

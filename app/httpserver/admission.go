@@ -16,6 +16,6 @@ func (a *Admission) Leave() {
 	}
 }
 
-// Make calls f, which makes the answer or a part of it. With Options.OwnProcess, f runs on a thread of lower
-// priority. Make returns once f has returned, and panics if f panics.
+// Make calls f, which makes the answer. With Options.OwnProcess, f runs on a thread of lower priority unless it reads
+// the archive. Make returns once f has returned, and panics if f panics.
 func (a *Admission) Make(f func()) { a.threads.run(f) }

@@ -55,8 +55,8 @@ type Options struct {
 	Health          HealthSource
 	// Places is how many answers that aren't in memory are made at a time. 0 means 1.
 	Places int
-	// OwnProcess says that the process serves nothing else. Answers that aren't in memory are then made on threads of
-	// lower priority, one for each place, and GOMAXPROCS is raised by their number. Only Linux has such threads.
+	// OwnProcess says that the process serves nothing else. Most answers that aren't in memory are then made on threads
+	// of lower priority, one for each place, and GOMAXPROCS is raised by their number. Only Linux has such threads.
 	OwnProcess bool
 	// RenderError writes the page of a refusal. Status and headers are set already. If it is nil or returns
 	// an error, the server sends plain text.

@@ -20,9 +20,10 @@ type threads struct {
 }
 
 // startThreads starts n threads that run until ctx ends, and raises GOMAXPROCS by n. It returns nil where a thread
-// can't have a priority of its own.
+// can't have a priority of its own, and where the process may not use all processors: a quota of processor time would
+// only be used up sooner.
 func startThreads(ctx context.Context, n int, log *slog.Logger) *threads {
-	if !canLowerPriority {
+	if !canLowerPriority || runtime.GOMAXPROCS(0) < runtime.NumCPU() {
 		return nil
 	}
 	t := &threads{work: make(chan func()), ended: ctx.Done()}

@@ -13,8 +13,8 @@ import (
 // TestThreads checks that slow work runs at a lower priority, that its panic reaches the request, and that work goes
 // on after the threads have ended.
 func TestThreads(t *testing.T) { // not parallel: it changes GOMAXPROCS
-	processors := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(processors)
+	processors := runtime.NumCPU()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	var log bytes.Buffer
@@ -55,5 +55,11 @@ func TestThreads(t *testing.T) { // not parallel: it changes GOMAXPROCS
 	}
 	if log.Len() > 0 {
 		t.Error(log.String())
+	}
+	if processors > 1 { // fewer than the machine has, as with a quota
+		runtime.GOMAXPROCS(processors - 1)
+		if startThreads(t.Context(), 1, slog.Default()) != nil {
+			t.Error("threads with a quota of processor time")
+		}
 	}
 }
