@@ -14,7 +14,7 @@ type check struct {
 	limits func(*scale) string
 	run    func(*lab)
 	idle   bool // it mostly waits, so it runs beside other checks
-	suite  bool // its tests are also part of the suite, so the short form leaves it out
+	suite  bool // the suite tries the same in its own way, so the short form leaves it out
 }
 
 var checks = []check{
@@ -73,7 +73,8 @@ var checks = []check{
 			return fmt.Sprintf("Answers come, and the node recovers, within the same limits as above. An answer from the archive takes at most %s. REPLICA_MAX_LAG is %s, and a visitor sees every prediction within %s. Public reads go to the replica again within %s.",
 				archiveLimit, replicaMaxLag, visitorLag, s.patience(replicaReturn))
 		},
-		run: takeOptionalParts,
+		run:   takeOptionalParts,
+		suite: true,
 	},
 	{
 		name:  "slow clients",
