@@ -36,7 +36,11 @@ func takeOptionalParts(l *lab) {
 	store, settings, storeErr := l.bucket()
 	n := l.serve(append(env, settings...))
 	w := l.authors(n.base, 1)[0]
-	t := &outages{lab: l, probes: probes, base: n.base, key: w.key}
+	search := probe{
+		name: "a search", path: "/api/predictions?q=", needs: []string{"database"},
+		query: func(t *outages) string { return fmt.Sprintf("word%d", t.serial.Add(1)) },
+	}
+	t := &outages{lab: l, probes: append(slices.Clone(probes), search), base: n.base, key: w.key}
 	if storeErr == nil {
 		t.beside = archiveProbes(day)
 	}
@@ -284,7 +288,7 @@ func archiveProbes(day string) []probe {
 		{name: "a file of the archive", path: "/api/data/days/" + day + "/manifest.json", needs: needs},
 		// Each request asks for another period, so no copy is kept.
 		{name: "prices of a sealed day", path: "/api/intelligence/markets/m/prices?from=" + day + "T00:00:00Z&to=" + day, needs: needs,
-			query: func(t *outages) string { return fmt.Sprintf("T13:00:00.%06dZ", t.periods.Add(1)) }},
+			query: func(t *outages) string { return fmt.Sprintf("T13:00:00.%06dZ", t.serial.Add(1)) }},
 	}
 }
 

@@ -102,7 +102,7 @@ type outages struct {
 	beside               []probe // answered so late without their part that they are sent beside the rounds then
 	base, key, session   string
 	newKeys              atomic.Int64 // the number of keys that were new to the node
-	periods              atomic.Int64 // the number of periods for which prices were requested
+	serial               atomic.Int64 // in requests that no copy in memory answers
 	slowRounds, slowEnds int
 }
 
