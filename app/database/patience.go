@@ -166,7 +166,7 @@ func (c *boundedConn) ExecContext(ctx context.Context, query string, args []driv
 	if !c.pooledAlone(ctx) {
 		return c.pgxConn.ExecContext(ctx, query, args)
 	}
-	if len(args) == 0 { // Postgres runs both statements as one transaction and returns the count of the second
+	if len(args) == 0 { // Postgres runs all statements as one transaction and returns the count of the last
 		return c.pgxConn.ExecContext(ctx, setLocal(ctx)+"; "+query, nil)
 	}
 	tx, err := c.begin(ctx)

@@ -19,9 +19,9 @@ type threads struct {
 	ended <-chan struct{}
 }
 
-// startThreads starts n threads that run until ctx ends, and raises GOMAXPROCS by n. It returns nil where a thread
-// can't have a priority of its own, and where the process may not use all processors: a quota of processor time would
-// only be used up sooner.
+// startThreads starts n threads that run until ctx ends, and raises GOMAXPROCS by n. It returns nil if threads can't
+// have different priorities here. It also returns nil if the process may not use all processors. More threads would
+// then only use up its quota of processor time sooner.
 func startThreads(ctx context.Context, n int, log *slog.Logger) *threads {
 	if !canLowerPriority || runtime.GOMAXPROCS(0) < runtime.NumCPU() {
 		return nil

@@ -40,25 +40,23 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for i := range late {
-		more, err := differs(ctx, s.db.Reader, late[i].utc(), s.chunk, false)
-		if more {
-			work[late[i].MarketID] = struct{}{}
-		}
-		errs = append(errs, err)
+	for _, id := range late {
+		work[id] = struct{}{}
 	}
+	var errs []error
 	var unclear []*market.Market
 	for i := range candidates {
 		m := &candidates[i]
 		_, open := unsettled[m.ID]
 		// A prediction published while the market closed may have missed the application of the
-		// outcome. It is still open.
+		// outcome. It is still open. Other open predictions on the market wait for an admin.
 		if o := stored[m.ID]; open && decided(o) && o.Applied {
-			if open, err = differs(ctx, s.db.Reader, o, s.chunk, false); open {
+			if open, err = differs(ctx, s.db.Reader, o, s.chunk, false); err != nil {
+				errs = append(errs, fmt.Errorf("settle market %s: %w", m.ID, err))
+			}
+			if open {
 				work[m.ID] = struct{}{}
 			}
-			errs = append(errs, err)
 		}
 		v := m.Verdict()
 		if open && v.Stage == market.AskBook && s.winner != nil && !outdated(m, stored[m.ID]) && !ruled(stored[m.ID]) {
@@ -80,9 +78,10 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 	return errors.Join(append(errs, s.askBook(ctx, unclear, stored))...)
 }
 
-// ruledOpen returns the outcomes of markets that an admin has decided although they were not closed, and that have
-// open predictions. No reading of such a market may come again.
-func (s *Service) ruledOpen(ctx context.Context) (rows []Outcome, err error) {
+// ruledOpen lists the markets that an admin has decided although they were not closed, and on which agents have
+// published since. No reading of such a market may come again.
+func (s *Service) ruledOpen(ctx context.Context) (ids []string, err error) {
+	var rows []Outcome
 	err = s.db.Reader.NewSelect().Model(&rows).
 		Join("JOIN (?) AS m ON m.id = o.market_id", market.Select(s.db.Reader)).
 		Where("o.source = ?", sourceAdmin).Where("o.state <> ?", stateOpen).Where("o.applied").Where("NOT m.closed").
@@ -90,7 +89,16 @@ func (s *Service) ruledOpen(ctx context.Context) (rows []Outcome, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for predictions after a ruling: %w", err)
 	}
-	return rows, nil
+	for i := range rows {
+		more, err := differs(ctx, s.db.Reader, rows[i].utc(), s.chunk, false)
+		if err != nil {
+			return nil, err
+		}
+		if more {
+			ids = append(ids, rows[i].MarketID)
+		}
+	}
+	return ids, nil
 }
 
 // differs reports whether an open prediction or reference row doesn't match the outcome of its market, or still waits
