@@ -71,20 +71,17 @@ func (s *sorter[T]) sort() {
 	slices.SortStableFunc(s.part, func(a, b T) int { return s.compare(&a, &b) })
 }
 
-// spill writes the rows in memory to an unlinked temporary file.
+// spill writes the rows in memory to a scratch file.
 func (s *sorter[T]) spill() (err error) {
 	if len(s.part) == 0 {
 		return nil
 	}
-	file, err := os.CreateTemp("", "pulsecast-sort-*")
+	file, err := Scratch()
 	if err != nil {
 		return fmt.Errorf("sort rows: %w", err)
 	}
 	r := &run[T]{number: len(s.runs), file: file}
 	s.runs = append(s.runs, r)
-	if err := os.Remove(file.Name()); err != nil {
-		return fmt.Errorf("sort rows: %w", err)
-	}
 	if err := r.write(s.part); err != nil {
 		return fmt.Errorf("sort rows: %w", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -172,16 +171,16 @@ func put(ctx context.Context, s Writable, name string, content []byte) error {
 	return nil
 }
 
-// putParquet writes rows to a Parquet file by way of a temporary file. It writes no file if there
+// putParquet writes rows to a Parquet file by way of a scratch file. It writes no file if there
 // are no rows.
 func putParquet[T any](
 	ctx context.Context, s Writable, name string, rows iter.Seq2[T, error],
 ) (state TextsState, err error) {
-	file, err := os.CreateTemp("", "pulsecast-*.parquet")
+	file, err := Scratch()
 	if err != nil {
 		return state, fmt.Errorf("%s: %w", name, err)
 	}
-	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	defer func() { err = errors.Join(err, file.Close()) }()
 	hash := sha256.New()
 	if state.Rows, err = writeParquet(ctx, io.MultiWriter(file, hash), rows); err != nil {
 		return state, fmt.Errorf("%s: %w", name, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 )
 
-// spool keeps texts in a temporary file while the rows with their hashes are written.
+// spool keeps texts in a scratch file while the rows with their hashes are written.
 type spool struct {
 	salt    func(record string, content []byte) []byte
 	file    *os.File
@@ -20,7 +20,7 @@ type spool struct {
 }
 
 func newSpool(salt func(record string, content []byte) []byte) (*spool, error) {
-	file, err := os.CreateTemp("", "pulsecast-texts-*")
+	file, err := archive.Scratch()
 	if err != nil {
 		return nil, fmt.Errorf("store texts: %w", err)
 	}
@@ -58,4 +58,4 @@ func (s *spool) rows() iter.Seq2[archive.TextRow, error] {
 	}
 }
 
-func (s *spool) close() { _ = errors.Join(s.file.Close(), os.Remove(s.file.Name())) }
+func (s *spool) close() { _ = s.file.Close() }
