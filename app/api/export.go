@@ -106,7 +106,6 @@ func (a *API) export(c *fiber.Ctx) error {
 func (a *API) stream(c *fiber.Ctx, agentID uuid.UUID, write func(ctx context.Context, w io.Writer) error) {
 	reader, writer := io.Pipe()
 	go func() {
-		defer a.exports.end(agentID)
 		// The request's own context ends when its handler returns.
 		ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
 		defer cancel()
@@ -118,6 +117,7 @@ func (a *API) stream(c *fiber.Ctx, agentID uuid.UUID, write func(ctx context.Con
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) { // a closed pipe means that the reader has left
 			a.Log.Warn("an export was cut short", "agent_id", agentID, "error", err)
 		}
+		a.exports.end(agentID) // first, because a reader may ask again as soon as it has read the end
 		writer.CloseWithError(err)
 	}()
 	c.Context().SetBodyStream(reader, -1)

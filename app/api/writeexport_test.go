@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
@@ -148,5 +149,25 @@ func TestExportCutShort(t *testing.T) {
 		if failure == nil && (err != nil || string(body) != rows) || failure != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: read %d bytes, %v", name, len(body), err)
 		}
+	}
+}
+
+// TestExportAfterExport checks that an agent may export again as soon as it has read the end of an export.
+func TestExportAfterExport(t *testing.T) {
+	t.Parallel()
+	a, router, agentID := &API{exports: newExports()}, fiber.New(), uuid.New()
+	for range 20_000 {
+		if !a.exports.begin(agentID) {
+			t.Fatal("the export before is over, but the next one is refused")
+		}
+		c := router.AcquireCtx(&fasthttp.RequestCtx{})
+		a.stream(c, agentID, func(_ context.Context, w io.Writer) error {
+			_, err := io.WriteString(w, "end")
+			return err
+		})
+		if content, err := io.ReadAll(c.Context().Response.BodyStream()); string(content) != "end" || err != nil {
+			t.Fatalf("read %q: %v", content, err)
+		}
+		router.ReleaseCtx(c)
 	}
 }
