@@ -128,13 +128,10 @@ func TestDataIsKept(t *testing.T) {
 func TestDownloadsOfOneCaller(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL, c.TrustedProxies = "file://"+folder, "127.0.0.1" })
-	s := run(t, cfg, app.Options{Now: (&clock{}).now}, func(a *app.App) {
-		if err := demo.Seed(t.Context(), a.DB, examplesAt); err != nil {
-			t.Fatal(err)
-		}
-		sealSample(t, a)
+	cfg := configure(t, backends[0], func(c *config.Config) {
+		c.ArchiveURL, c.DatabaseURL, c.TrustedProxies = "file://"+folder, sampleURL(t), "127.0.0.1"
 	})
+	s := run(t, cfg, app.Options{Now: (&clock{}).now}, func(a *app.App) { sealSample(t, a) })
 	name := filepath.Join(folder, "days", "2026-11-18", archive.RedactionsName)
 	list := append([]byte("[]"), bytes.Repeat([]byte(" "), 32<<20)...) // more than the buffers of sockets hold
 	if err := os.WriteFile(name, list, 0o600); err != nil {
@@ -183,13 +180,8 @@ func TestHangingArchive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder, read := t.TempDir(), &dayReads{limit: "LIMIT"}
-			cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL = "file://" + folder })
-			s := run(t, cfg, app.Options{Now: (&clock{}).now, Queries: read}, func(a *app.App) {
-				if err := demo.Seed(t.Context(), a.DB, examplesAt); err != nil {
-					t.Fatal(err)
-				}
-				sealSample(t, a)
-			})
+			cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL, c.DatabaseURL = "file://"+folder, sampleURL(t) })
+			s := run(t, cfg, app.Options{Now: (&clock{}).now, Queries: read}, func(a *app.App) { sealSample(t, a) })
 			// To open a pipe waits until its other end is open.
 			pipe := filepath.Join(folder, "days", "2026-11-18", archive.TextsName)
 			if err := errors.Join(os.Remove(pipe), syscall.Mkfifo(pipe, 0o600)); err != nil {

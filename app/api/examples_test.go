@@ -25,6 +25,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/demo"
 	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/update"
@@ -206,17 +207,17 @@ type clock struct{ seconds atomic.Int64 }
 
 func (c *clock) now() time.Time { return examplesAt.Add(time.Duration(c.seconds.Load()) * time.Second) }
 
+// sampleURL returns the address of a SQLite database of its own with the demo's world at examplesAt.
+var sampleURL = dbtest.Filled(func(ctx context.Context, db *database.DB) error { return demo.Seed(ctx, db, examplesAt) })
+
 // sampleService runs the demo's world at examplesAt, and returns a key of one of its agents.
 func sampleService(t *testing.T, clock *clock) (s *service, values map[string]string) {
 	t.Helper()
 	values = map[string]string{}
 	cfg := configure(t, backends[0], func(c *config.Config) {
-		c.BaseURL, c.ArchiveURL = "https://pulsecast.example", "file://"+t.TempDir()
+		c.BaseURL, c.ArchiveURL, c.DatabaseURL = "https://pulsecast.example", "file://"+t.TempDir(), sampleURL(t)
 	})
 	s = run(t, cfg, app.Options{Now: clock.now}, func(a *app.App) {
-		if err := demo.Seed(t.Context(), a.DB, examplesAt); err != nil {
-			t.Fatal(err)
-		}
 		sealSample(t, a)
 		a.MarkSample()
 		a.Markets.Source = demo.NewMarketSource(a.Markets.Source, a.DB, clock.now, a.Log)

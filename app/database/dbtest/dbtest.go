@@ -81,38 +81,49 @@ func URL(t testing.TB, kind database.Kind) string {
 	return postgresURL(t, server)
 }
 
-var migratedFile = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "pulsecast-template")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "template.db")
-	if err := migrate("sqlite://" + path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+var sqliteURL = Filled(func(context.Context, *database.DB) error { return nil })
 
-func sqliteURL(t testing.TB) string {
-	t.Helper()
-	content, err := migratedFile()
-	if err != nil {
-		t.Fatal(err)
+// Filled returns a function that gives each test the address of its own copy of a migrated SQLite database. fill fills
+// the original, for the first test that asks.
+func Filled(fill func(context.Context, *database.DB) error) func(testing.TB) (address string) {
+	original := sync.OnceValues(func() ([]byte, error) {
+		dir, err := os.MkdirTemp("", "pulsecast-template")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		path := filepath.Join(dir, "template.db")
+		if err := migrate("sqlite://"+path, fill); err != nil {
+			return nil, err
+		}
+		return os.ReadFile(path)
+	})
+	return func(t testing.TB) string {
+		t.Helper()
+		content, err := original()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "test.db")
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return "sqlite://" + path
 	}
-	path := filepath.Join(t.TempDir(), "test.db")
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return "sqlite://" + path
 }
 
-func migrate(address string) error {
-	db, err := database.Open(context.Background(), address)
+func migrate(address string, then ...func(context.Context, *database.DB) error) error {
+	ctx := context.Background()
+	db, err := database.Open(ctx, address)
 	if err != nil {
 		return err
 	}
-	_, err = db.Migrate(context.Background())
+	_, err = db.Migrate(ctx)
+	for _, f := range then {
+		if err == nil {
+			err = f(ctx, db)
+		}
+	}
 	return errors.Join(err, db.Close())
 }
 
