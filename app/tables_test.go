@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/importer"
@@ -16,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -38,8 +40,12 @@ func TestTablesHaveOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	accesses, err := tableAccesses()
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen := 0
-	for _, found := range tableAccesses(t) {
+	for _, found := range accesses {
 		table, ok := catalogue[found.table]
 		if !ok {
 			continue // a name defined in the query: WITH v, AS newest
@@ -80,8 +86,12 @@ func TestFanOuts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	accesses, err := tableAccesses()
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen := map[string]bool{}
-	for _, found := range tableAccesses(t) {
+	for _, found := range accesses {
 		if catalogue[found.table].Class == dbtest.ByAgent && !found.byAgent && exceptions[found.pkg] == "" {
 			seen[strings.TrimPrefix(found.pkg, "app/")+"."+found.function] = true
 		}
@@ -105,14 +115,13 @@ var byAgent = regexp.MustCompile(`agent_id|WherePK\(|NewInsert\(`)
 // inSQL finds the names of tables in the text of a query.
 var inSQL = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+(?:ONLY\s+)?(\w+)(?:(?:\s+AS)?\s+\w+)?(?:\s*,\s*(\w+))?`)
 
-// tableAccesses reads the module's sources, without tests. It finds tables in SQL strings, in names
-// passed to Bun's builders, and in models passed to them.
-func tableAccesses(t *testing.T) []access {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f",
+// tableAccesses reads the module's sources, without tests, once. It finds tables in SQL strings, in
+// names passed to Bun's builders, and in models passed to them.
+var tableAccesses = sync.OnceValues(func() (found []access, err error) {
+	out, err := exec.Command("go", "list", "-export", "-deps", "-f",
 		`{{.ImportPath}}|{{.Export}}|{{.Dir}}|{{join .GoFiles ","}}`, module+"/...").Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
 	exports, sources := map[string]string{}, map[string][]string{}
 	for line := range strings.Lines(string(out)) {
@@ -126,43 +135,48 @@ func tableAccesses(t *testing.T) []access {
 	}
 	set := token.NewFileSet()
 	compiled := importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
-	var found []access
 	for pkg, paths := range sources {
-		var files []*ast.File
-		texts := make([][]byte, len(paths))
-		for i, path := range paths {
-			var err error
-			if texts[i], err = os.ReadFile(path); err != nil {
-				t.Fatal(err)
-			}
-			file, err := parser.ParseFile(set, path, texts[i], parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files = append(files, file)
+		more, err := accessesIn(pkg, paths, set, compiled)
+		if err != nil {
+			return nil, err
 		}
-		info := types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-		if _, err := (&types.Config{Importer: compiled}).Check(pkg, set, files, &info); err != nil {
-			t.Fatal(err)
+		found = append(found, more...)
+	}
+	return found, nil
+})
+
+// accessesIn returns the places in a package that name tables.
+func accessesIn(pkg string, paths []string, set *token.FileSet, compiled types.Importer) (found []access, err error) {
+	files, texts := make([]*ast.File, len(paths)), make([][]byte, len(paths))
+	for i, path := range paths {
+		if texts[i], err = os.ReadFile(path); err != nil {
+			return nil, err
 		}
-		for i, file := range files {
-			for _, decl := range file.Decls {
-				one := access{pkg: pkg}
-				if f, ok := decl.(*ast.FuncDecl); ok {
-					one.function = f.Name.Name
-				}
-				one.byAgent = byAgent.Match(texts[i][set.Position(decl.Pos()).Offset:set.Position(decl.End()).Offset])
-				ast.Inspect(decl, func(n ast.Node) bool {
-					for _, one.table = range tablesIn(n, &info) {
-						one.at = set.Position(n.Pos())
-						found = append(found, one)
-					}
-					return true
-				})
-			}
+		if files[i], err = parser.ParseFile(set, path, texts[i], parser.SkipObjectResolution); err != nil {
+			return nil, err
 		}
 	}
-	return found
+	info := types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	if _, err := (&types.Config{Importer: compiled}).Check(pkg, set, files, &info); err != nil {
+		return nil, err
+	}
+	for i, file := range files {
+		for _, decl := range file.Decls {
+			one := access{pkg: pkg}
+			if f, ok := decl.(*ast.FuncDecl); ok {
+				one.function = f.Name.Name
+			}
+			one.byAgent = byAgent.Match(texts[i][set.Position(decl.Pos()).Offset:set.Position(decl.End()).Offset])
+			ast.Inspect(decl, func(n ast.Node) bool {
+				for _, one.table = range tablesIn(n, &info) {
+					one.at = set.Position(n.Pos())
+					found = append(found, one)
+				}
+				return true
+			})
+		}
+	}
+	return found, nil
 }
 
 // tablesIn returns the tables that a node names, without those of its children.
