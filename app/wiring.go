@@ -248,7 +248,7 @@ func (a *App) buildServer() {
 func (a *App) catalogue() *release.Catalogue {
 	c := &release.Catalogue{DB: a.DB, Sources: a.cfg.Released()}
 	if a.archive != nil {
-		c.Storage = a.archive
+		c.Storage = archive.NewBreaker(a.archive, a.Log)
 	}
 	return c
 }

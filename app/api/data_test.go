@@ -173,7 +173,8 @@ func TestDownloadsOfOneCaller(t *testing.T) {
 	}
 }
 
-// TestHangingArchive checks that requests that wait for an archive that doesn't answer take no place of other reads.
+// TestHangingArchive checks that requests to an archive that doesn't answer are refused, and that they take no place of
+// other reads while they wait.
 func TestHangingArchive(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{"page": "/data?before=2026-11-2%d", "list": "/api/data?limit=1%d"} {
@@ -190,7 +191,7 @@ func TestHangingArchive(t *testing.T) {
 			places := int64(max(runtime.GOMAXPROCS(0)/2, 1))
 			before := read.n.Load()
 			var hanging sync.WaitGroup
-			defer func() {
+			defer func() { // so that the attempts to open it end
 				end, err := os.OpenFile(pipe, os.O_RDWR, 0)
 				if err != nil {
 					t.Error(err)
@@ -201,12 +202,9 @@ func TestHangingArchive(t *testing.T) {
 			}()
 			for i := range places {
 				hanging.Go(func() {
-					res, err := http.DefaultTransport.RoundTrip(s.request(t, call{path: fmt.Sprintf(path, i)}))
-					if err != nil {
-						t.Error(err)
-						return
+					if a := s.do(t, call{path: fmt.Sprintf(path, i)}); a.status != http.StatusServiceUnavailable {
+						t.Errorf("the archive hangs: %d %s", a.status, a.raw)
 					}
-					res.Body.Close()
 				})
 			}
 			for deadline := time.Now().Add(20 * time.Second); read.n.Load() < before+min(places, 4); time.Sleep(time.Millisecond) {
@@ -217,6 +215,7 @@ func TestHangingArchive(t *testing.T) {
 			if other := s.do(t, call{path: "/api/predictions?status=void"}); other.status != http.StatusOK {
 				t.Errorf("another read: %d %s", other.status, other.raw)
 			}
+			hanging.Wait()
 		})
 	}
 }

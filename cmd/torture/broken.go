@@ -139,6 +139,11 @@ var breakages = []breakage{
 		},
 	},
 	{
+		name: "silent", does: "A request waits for an archive that doesn't answer until its own time is over.", checks: []string{"optional parts"}, fault: "answered too late",
+		edits: []edit{{"app/archive/breaker.go", "\tlate := time.NewTimer(openWithin)\n",
+			"\twithin := openWithin\n\tif " + is("silent") + " {\n\t\twithin = time.Minute\n\t}\n\tlate := time.NewTimer(within)\n"}},
+	},
+	{
 		name: "unreadable", does: "A read of an archive that can't be read is answered 500.", checks: []string{"optional parts"}, fault: ": 500 after",
 		edits: []edit{{"app/release/catalogue.go", "\treturn fmt.Errorf(\"%w: %v\", ErrUnreadable, err)\n", "\tif " + is("unreadable") + " {\n\t\treturn errors.New(\"broken\")\n\t}\n\treturn fmt.Errorf(\"%w: %v\", ErrUnreadable, err)\n"}},
 	},

@@ -256,9 +256,9 @@ const (
 	// archiveClients is how many clients send each probe of the archive during an outage. Together they are more than
 	// the node has places for answers from the archive.
 	archiveClients = 4
-	// archiveLimit bounds an answer that needs the archive. The node gives up the store at the end of the request's own
-	// time, after ten seconds.
-	archiveLimit = 11500 * time.Millisecond
+	// archiveLimit bounds an answer that needs the archive. The node gives an object two seconds to open and three for a
+	// read.
+	archiveLimit = 5500 * time.Millisecond
 )
 
 // observe stores a price of an earlier day. The node seals that day, and those since, after its start.
