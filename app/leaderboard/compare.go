@@ -67,9 +67,11 @@ func (s *Store) shared(db bun.IDB, a, b uuid.UUID) *bun.SelectQuery {
 	q := db.NewSelect().TableExpr("(SELECT TRUE AS first, c.* FROM (?) AS c UNION ALL SELECT FALSE AS first, d.* FROM (?) AS d) AS u",
 		newest(a), newest(b)).
 		ColumnExpr("u.event_key").ColumnExpr("SUM(u.spread * u.spread) AS spread_squares").
+		// Two agents can know an event by different days and categories, if its market changed in between. The choice
+		// must not depend on which of them comes first.
+		ColumnExpr("MAX(u.category) AS category, MAX(u.day) AS day").
 		GroupExpr("u.event_key").Having("COUNT(*) = 2")
 	for _, of := range []struct{ side, column, as string }{
-		{"u.first", "category", "category"}, {"u.first", "day", "day"},
 		{"u.first", "value", "a"}, {"NOT u.first", "value", "b"}, {"u.first", "stake", "stake_a"}, {"NOT u.first", "stake", "stake_b"},
 	} {
 		q.ColumnExpr("MAX(CASE WHEN "+of.side+" THEN ? END) AS ?", bun.Ident("u."+of.column), bun.Ident(of.as))

@@ -9,6 +9,43 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
+// TestCompareIsSymmetric checks that a comparison doesn't depend on which agent comes first, even if both know an event
+// by another day.
+func TestCompareIsSymmetric(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		a, b := w.agent(agent{handle: "a"}), w.agent(agent{handle: "b"})
+		for _, m := range []string{"1", "2", "3"} {
+			w.market(m, "", "sport", nil, 0.5, 0.5)
+		}
+		w.record(
+			forecast{agent: a, market: "1", p: 0.9, q: 0.5, y: 1, hours: 9, day: "2026-11-01"},
+			forecast{agent: a, market: "2", p: 0.8, q: 0.5, y: 1, hours: 8, day: "2026-11-01"},
+			forecast{agent: a, market: "3", p: 0.4, q: 0.5, y: 1, hours: 7, day: "2026-11-03"},
+			forecast{agent: b, market: "1", p: 0.6, q: 0.5, y: 1, hours: 9, day: "2026-11-01"},
+			forecast{agent: b, market: "2", p: 0.5, q: 0.5, y: 1, hours: 8, day: "2026-11-02"}, // the close moved
+			forecast{agent: b, market: "3", p: 0.4, q: 0.5, y: 1, hours: 7, day: "2026-11-03"},
+		)
+		ab, err := w.store.Compare(t.Context(), db.Reader, a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ba, err := w.store.Compare(t.Context(), db.Reader, b, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ab.Shared != 3 || ba.Shared != 3 || *ab.Odds != *ba.OddsB || *ab.OddsB != *ba.Odds || ab.Difference.High != -ba.Difference.Low {
+			t.Errorf("a and b: %+v, %v, %v\nb and a: %+v, %v, %v", ab.Difference, *ab.Odds, *ab.OddsB, ba.Difference, *ba.Odds, *ba.OddsB)
+		}
+		for i, e := range ab.Events {
+			if other := ba.Events[i]; e.Day != other.Day || e.Key != other.Key || e.A != other.B {
+				t.Errorf("event %+v, then %+v", e, other)
+			}
+		}
+	})
+}
+
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
