@@ -3,8 +3,10 @@ package oauth_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +111,31 @@ func TestNewAgent(t *testing.T) {
 		}
 		if strings.Contains(to.String(), allow.Get("key")) {
 			t.Error("the client sees the key")
+		}
+	})
+}
+
+// TestNewAgentIsToldTheScopes checks that the page with a new agent's key says what the app gets.
+func TestNewAgentIsToldTheScopes(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		for i, tc := range []struct{ asked, refused, says, scope string }{
+			{"read publish", "", "may then read and publish as", "read publish"},
+			{"read publish", "publish", "may then read as", "read"},
+			{"read", "", "may then read as", "read"},
+			{"publish", "", "may then publish as", "publish"},
+		} {
+			p := s.register()
+			form := s.page(s.open(p.address("scope", tc.asked)), "new")
+			form.Set("name", fmt.Sprint("Fresh ", i))
+			form.Del(tc.refused)
+			made := s.send(form)
+			if text := strings.Join(strings.Fields(regexp.MustCompile("<[^>]*>").ReplaceAllString(string(made.body), "")), " "); !strings.Contains(text, tc.says) {
+				t.Errorf("%+v: the page says %s", tc, text)
+			}
+			to, _ := url.Parse(s.send(s.page(made.body, "allow")).header.Get("Location"))
+			if token, err := p.exchange(to.Query().Get("code")); err != nil || token.Extra("scope") != tc.scope {
+				t.Errorf("%+v: granted %v, %v", tc, token, err)
+			}
 		}
 	})
 }

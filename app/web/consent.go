@@ -145,8 +145,8 @@ func (v *consent) props() pages.ConsentProps {
 		App:    r.Client.Name, Host: r.Client.Host(), BackTo: inWords(r.Redirect), Action: oauth.AuthorizePath,
 		Read: slices.Contains(r.Scopes, agent.ScopeRead), Publish: slices.Contains(r.Scopes, agent.ScopePublish),
 		Open: v.registrationOpen(), How: v.Identity.HowToGetKey(),
-		NoPublish: v.form != nil && v.form.Get("publish") == "",
 	}
+	p.NoPublish = v.form != nil && !slices.Contains(v.granted(), agent.ScopePublish)
 	p.Layout.NoIndex = true
 	for _, name := range oauth.Parameters {
 		for _, value := range r.Parameters[name] {
