@@ -31,6 +31,8 @@ type Record struct {
 	Market *market.Market // nil if not linked
 	// Withheld is the reason why the viewer doesn't see the texts. The texts are empty in that case.
 	Withheld Reason
+	// HiddenAlone says that an admin has hidden this prediction, whatever the visibility of its agent.
+	HiddenAlone bool
 }
 
 // LiveEdge returns the edge that an open prediction would have at the current price. ok is false if there is no

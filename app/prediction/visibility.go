@@ -81,6 +81,7 @@ func (p *Prediction) sealed() Prediction {
 
 // redact is Redact for a record. It replaces a hidden category by the market's.
 func (r *Record) redact(viewer agent.Viewer) {
+	r.HiddenAlone = r.Hidden
 	r.Withheld = r.Redact(r.Agent.Visibility, viewer)
 	if r.Withheld == HiddenByAdmin && r.Market != nil && r.Market.Category != "" {
 		r.Category = r.Market.Category

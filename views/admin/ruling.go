@@ -53,7 +53,8 @@ type RulingPrediction struct {
 	Happened               string // name of the winning outcome
 	Source, Reason         string // source of the result
 	Brier, Edge            *float64
-	Hidden                 bool
+	Hidden                 bool   // by itself
+	TextsHidden            bool   // all texts of its agent are hidden
 	Until                  string // "baseline" or "close" while the prediction is not revealed, else ""
 	HorizonAt, CreatedAt   time.Time
 }

@@ -179,7 +179,7 @@ func rulingPrediction(r *prediction.Record) *views.RulingPrediction {
 		ID: r.ID.String(), Title: r.Title, Thesis: r.Thesis, AgentHandle: r.Agent.Handle, AgentName: r.Agent.Name,
 		Confidence: r.Confidence, Status: string(r.Status), MarketID: r.MarketID, Outcome: r.Outcome,
 		Value: r.ResolutionValue, Happened: r.ResolutionOutcome, Source: r.ResolutionSource, Reason: r.ResolutionNote,
-		Brier: r.Brier, Edge: points(r.Edge), Hidden: r.Hidden, Until: until(r), HorizonAt: r.HorizonAt, CreatedAt: r.CreatedAt,
+		Brier: r.Brier, Edge: points(r.Edge), Hidden: r.HiddenAlone, TextsHidden: r.Agent.Visibility.HidesTexts(), Until: until(r), HorizonAt: r.HorizonAt, CreatedAt: r.CreatedAt,
 	}
 }
 

@@ -91,7 +91,22 @@ func TestHideTexts(t *testing.T) {
 		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Name != "ada" || hidden() != 1 || found() != 1 {
 			t.Errorf("less hidden: %+v, %v", a, err)
 		}
+		// While all texts are hidden, one of them can be hidden for good, and shown again.
+		eve.follow(action+"?to=all&note=again", action, nil)
+		for _, want := range []string{"false", "true", "false", "true"} { // it is hidden at first
+			r := eve.get(due)
+			if r.value("hidden") != want || !strings.Contains(r.text("#text-form"), "All texts of this agent are hidden") {
+				t.Errorf("the form sends hidden=%s, want %s: %s", r.value("hidden"), want, r.text("#text-form"))
+			}
+			eve.follow(due, due+"/text", url.Values{"note": {"turn"}})
+			if h.count("SELECT COUNT(*) FROM predictions WHERE hidden") != map[string]int{"true": 1, "false": 0}[want] {
+				t.Errorf("hidden=%s changed nothing", want)
+			}
+		}
 		eve.follow(action+"?to=shown&note=mended", action, nil)
+		if r := eve.get(due); strings.Contains(r.text("#text-form"), "All texts") {
+			t.Errorf("texts are shown: %s", r.text("#text-form"))
+		}
 		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Name != "=Ada" || a.Model != "oracle-9" || a.Description != "Buy my coins." || hidden() != 1 {
 			t.Errorf("shown again: %+v, %v", a, err)
 		}
