@@ -53,6 +53,7 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 	if p.A == nil || p.B == nil {
 		p.Pairs, p.PairsWith = pairsOf(p.Agents, cmp.Or(p.A, p.B))
 	}
+	p.Agents = withChosen(p.Agents, p.A, p.B)
 	return show(c, pages.Compare(p))
 }
 
@@ -60,19 +61,31 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 const maxPairs = 4
 
 // pairsOf suggests comparisons between agents of the board, which is in order of rank. If an agent
-// is chosen and on the board, each pair contains it, and with is its name. Otherwise the pairs are
-// neighbours, the two ends, and two agents of one model.
+// is chosen, each pair contains it, and with is its name. Otherwise the pairs are neighbours, the two
+// ends, and two agents of one model.
 func pairsOf(board []components.Agent, chosen *pages.Side) (pairs []pages.Pair, with string) {
 	if len(board) < 2 {
 		return nil, ""
 	}
 	if chosen != nil {
-		listed := func(x components.Agent) bool { return x.Handle == chosen.Row.Agent.Handle }
-		if i := slices.IndexFunc(board, listed); i >= 0 {
-			return pairsWith(board, board[i]), board[i].Name
-		}
+		return pairsWith(board, chosen.Row.Agent), chosen.Row.Agent.Name
 	}
 	return examplePairs(board), ""
+}
+
+// withChosen puts the chosen agents before the agents to choose from, unless they are among them.
+func withChosen(board []components.Agent, chosen ...*pages.Side) []components.Agent {
+	var more []components.Agent
+	for _, side := range chosen {
+		if side == nil {
+			continue
+		}
+		of := side.Row.Agent
+		if !slices.ContainsFunc(board, func(x components.Agent) bool { return x.Handle == of.Handle }) {
+			more = append(more, of)
+		}
+	}
+	return append(more, board...)
 }
 
 func examplePairs(board []components.Agent) []pages.Pair {
@@ -116,7 +129,7 @@ func ofOneModel(board []components.Agent) (a, b components.Agent, ok bool) {
 	return a, b, false
 }
 
-// onTheBoard returns the agents to choose from.
+// onTheBoard returns the agents to choose from: those at the top of the board.
 func (s *Site) onTheBoard(c *fiber.Ctx) ([]components.Agent, error) {
 	page, err := s.Leaderboard.Read(
 		c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: boardSize},
