@@ -40,6 +40,8 @@ type Entry struct {
 	// there are none.
 	Predictions      int64
 	LastPredictionAt time.Time `bun:",nullzero"`
+	// PublicationDays counts the different UTC days with a publication on a market.
+	PublicationDays int64
 	// Disabled is true if the agent was disabled since the board was built. Such rows are read, so
 	// that the cursor of the page is right, and then left out.
 	Disabled bool
@@ -78,7 +80,21 @@ func (s *Store) Read(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range entries {
+		s.thresholds.renew(&entries[i])
+	}
 	return cut(f, board, entries), nil
+}
+
+// renew makes the reason of a provisional entry name today's count of days. A board is built when predictions settle,
+// which an agent can publish for days without.
+func (t Thresholds) renew(e *Entry) {
+	if !e.Provisional {
+		return
+	}
+	if reason, _ := t.lacks(e.Category, &e.Row, e.PublicationDays); reason != "" {
+		e.Reason = reason
+	}
 }
 
 // fill sets the defaults and decodes the cursor. after is nil without a cursor.
@@ -161,6 +177,7 @@ func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit 
 	err := p.Scan(ctx, db.NewSelect().TableExpr("(?) AS r", rows).ColumnExpr("r.*").
 		ColumnExpr("a.handle, a.name, a.sample, NOT (?) AS disabled", agent.Listed("a")).
 		ColumnExpr("COALESCE(t.total, 0) AS predictions, t.last_published_at AS last_prediction_at").
+		ColumnExpr("COALESCE(t.publication_days, 0) AS publication_days").
 		Join("JOIN (?) AS a ON a.id = r.agent_id", agent.Select(db)).
 		Join("LEFT JOIN (?) AS t ON t.agent_id = r.agent_id", prediction.SelectTallies(db)).
 		OrderExpr("r.position"), &entries)

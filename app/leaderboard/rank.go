@@ -131,15 +131,20 @@ func (t Thresholds) qualify(category string, r *Row, c contender) {
 	if r.Reference {
 		return
 	}
-	events := progress{r.Events, t.events(category)}
-	disagreements := progress{r.Disagreements, NeedDisagreements}
-	days := progress{c.Days, t.Days}
-	r.Reason = missing(events, disagreements, days)
-	if r.Reason != "" {
+	var closeness float64
+	if r.Reason, closeness = t.lacks(category, r, c.Days); r.Reason != "" {
 		r.Provisional = true
-		closeness := events.share() + disagreements.share() + days.share()
 		r.Position = place(sectionProvisional, closeness, r.Events, r.AgentID)
 	}
+}
+
+// lacks says in words what an agent with a row still lacks for a rank, or returns "". published counts the days with
+// a publication. closeness is how much of the thresholds is reached, 0..3.
+func (t Thresholds) lacks(category string, r *Row, published int64) (reason string, closeness float64) {
+	events := progress{r.Events, t.events(category)}
+	disagreements := progress{r.Disagreements, NeedDisagreements}
+	days := progress{published, t.Days}
+	return missing(events, disagreements, days), events.share() + disagreements.share() + days.share()
 }
 
 // limitOwners moves all but the best MaxPerOwner agents of each owner below the ranked. rows must

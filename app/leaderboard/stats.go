@@ -116,9 +116,32 @@ func (s *Store) readOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *S
 		st.Row, st.Categories = rows[0], rows[1:]
 		return nil
 	}
-	c := contender{ID: agentID}
-	st.Row, st.Categories = *newRow(All, AllCategories, &sums{}, st.Prior, c), rows
-	s.thresholds.qualify(AllCategories, &st.Row, c)
+	return s.readOff(ctx, db, agentID, st)
+}
+
+// readOff computes the rows of an agent that is on no board: it has never published, or it is disabled.
+func (s *Store) readOff(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
+	tally, err := prediction.Store{}.Tally(ctx, db, agentID)
+	if err != nil {
+		return err
+	}
+	record, err := readAgentSums(ctx, db, []uuid.UUID{agentID}, s.now())
+	if err != nil {
+		return err
+	}
+	c := contender{ID: agentID, Days: tally.PublicationDays}
+	on := func(category string) *Row {
+		row := newRow(All, category, &sums{}, st.Prior, c)
+		record.each(All, category, func(_ uuid.UUID, total *sums) { row = newRow(All, category, total, st.Prior, c) })
+		s.thresholds.qualify(category, row, c)
+		return row
+	}
+	st.Row, st.Categories = *on(AllCategories), []Row{}
+	totals := record.totals[agentID]
+	st.Row.Totals = totals.encode()
+	for _, category := range record.categories()[1:] {
+		st.Categories = append(st.Categories, *on(category))
+	}
 	return nil
 }
 

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	identity "github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -166,6 +168,55 @@ func TestStatsOfNewAgent(t *testing.T) {
 		}
 		if st.LiveEdge != nil || st.Murphy != nil || !st.NextCloseAt.IsZero() || st.Categories == nil || st.History == nil || st.Calibration[9].BandHigh != 1 {
 			t.Errorf("stats %+v", st)
+		}
+	})
+}
+
+// TestStatsOfDisabledAgent checks that an agent which is on no board keeps its record.
+func TestStatsOfDisabledAgent(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		id := w.agent(agent{handle: "one", days: 14})
+		w.days(id, "sport", "2026-11-01", 25, 1)
+		w.days(id, "art", "2026-11-02", 15, 2)
+		w.tick()
+		before := w.stats(id)
+		w.disable(id, identity.Disabled)
+		w.tick()
+		w.wantBoard(leaderboard.Filter{}, "- market")
+		after := w.stats(id)
+		if before.Row.Rank == nil || after.Row.Rank != nil || after.Row.Provisional || after.Row.Reason != "" {
+			t.Errorf("ranked %v, then %v: %q", before.Row.Rank, after.Row.Rank, after.Row.Reason)
+		}
+		if after.Row.Events != 40 || after.Row.Skill != before.Row.Skill || *after.Row.Brier != *before.Row.Brier ||
+			*after.Row.Odds != *before.Row.Odds || *after.Row.BestGuess != *before.Row.BestGuess {
+			t.Errorf("before %+v\nafter %+v", before.Row, after.Row)
+		}
+		if after.Calibration != before.Calibration || *after.Murphy != *before.Murphy || *after.UntilProven != *before.UntilProven {
+			t.Errorf("before %+v, %+v\nafter %+v, %+v", before.Calibration, before.Murphy, after.Calibration, after.Murphy)
+		}
+		if len(after.Categories) != 2 || after.Categories[0].Category != "art" || after.Categories[1].Events != before.Categories[1].Events {
+			t.Errorf("categories %+v", after.Categories)
+		}
+	})
+}
+
+// TestReasonNamesTodaysDays checks that a page of a board says on how many days an agent has published by now, although
+// the board was built before.
+func TestReasonNamesTodaysDays(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		id := w.agent(agent{handle: "one", days: 10})
+		w.days(id, "sport", "2026-11-01", 25, 1)
+		w.tick()
+		for _, days := range []int{10, 11, 13} {
+			w.exec("UPDATE agent_tallies SET publication_days = ?", days)
+			e := w.entry(leaderboard.Filter{}, "one")
+			if want := fmt.Sprintf("(%d of 14)", days); !strings.Contains(e.Reason, want) || !strings.Contains(e.Reason, "(25 of 30)") || e.PublicationDays != int64(days) {
+				t.Errorf("the reason %q lacks %s", e.Reason, want)
+			}
 		}
 	})
 }

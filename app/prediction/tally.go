@@ -215,20 +215,6 @@ func MoveTallies(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 	return nil
 }
 
-// PublicationDays returns the number of UTC days on which each agent published a prediction linked to a market.
-// It leaves out agents that never published.
-func (Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]int64, error) {
-	tallies, err := Tallies(ctx, db, agents)
-	if err != nil {
-		return nil, err
-	}
-	days := make(map[uuid.UUID]int64, len(tallies))
-	for _, t := range tallies {
-		days[t.AgentID] = t.PublicationDays
-	}
-	return days, nil
-}
-
 // Tally returns an agent's tally, which is all zero if it never published.
 func (Store) Tally(ctx context.Context, db bun.IDB, agentID uuid.UUID) (Tally, error) {
 	planned := database.NewPlanned(db)

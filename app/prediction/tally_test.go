@@ -61,13 +61,6 @@ func TestTally(t *testing.T) {
 				t.Errorf("got tally %+v, want %+v", got, want)
 			}
 		}
-		days, err := prediction.Store{}.PublicationDays(ctx, db.Reader, []uuid.UUID{one, two, newAgent(t, db, "three")})
-		if err != nil || len(days) != 2 || days[one] != 2 || days[two] != 0 {
-			t.Errorf("days of publication: got %v, %v", days, err)
-		}
-		if days, err = (prediction.Store{}).PublicationDays(ctx, db.Reader, nil); err != nil || len(days) != 0 {
-			t.Errorf("days of publication of no agents: got %v, %v", days, err)
-		}
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -48,9 +47,6 @@ func (s *Site) leaderboard(c *fiber.Ctx, a address) error {
 		p.Chance = chance(b.Ranked, b.Proven)
 	}
 	p.Scale, p.References = scaleOf(p.Rows)
-	if err := s.addDays(c.UserContext(), page.Entries, p.Rows); err != nil {
-		return err
-	}
 	if err := s.addThumbnails(c.UserContext(), page.Entries, p.Rows); err != nil {
 		return err
 	}
@@ -84,6 +80,7 @@ func (s *Site) boardRow(e *leaderboard.Entry) pages.BoardRow {
 		r.Missing = missing(
 			pages.Missing{What: "settled events", Have: int(e.Events), Need: s.minEvents(e.Category)},
 			pages.Missing{What: "events off the market by 3 points", Have: int(e.Disagreements), Need: leaderboard.NeedDisagreements},
+			pages.Missing{What: "days with a prediction on a market", Have: int(e.PublicationDays), Need: int(s.Config.RankedMinDays)},
 		)
 	}
 	return r
@@ -102,28 +99,6 @@ func (s *Site) boardRowOf(e *leaderboard.Row) pages.BoardRow {
 		r.Skill, r.Range = 0, nil // exactly 0 by definition
 	}
 	return r
-}
-
-// addDays adds to the rows of agents without a rank on how many days they have published and must
-// publish. A board doesn't hold these numbers.
-func (s *Site) addDays(ctx context.Context, entries []leaderboard.Entry, rows []pages.BoardRow) error {
-	var ids []uuid.UUID
-	for i := range entries {
-		if entries[i].Provisional {
-			ids = append(ids, entries[i].AgentID)
-		}
-	}
-	days, err := s.predictions.PublicationDays(ctx, s.DB.Reader, ids)
-	if err != nil {
-		return err
-	}
-	for i := range entries {
-		if entries[i].Provisional {
-			rows[i].Missing = append(rows[i].Missing, missing(
-				pages.Missing{What: "days with a prediction on a market", Have: int(days[entries[i].AgentID]), Need: int(s.Config.RankedMinDays)})...)
-		}
-	}
-	return nil
 }
 
 // missing returns the requirements that aren't met yet.
