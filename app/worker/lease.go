@@ -19,13 +19,17 @@ type lease struct {
 	ExpiresAt time.Time
 }
 
-// acquire takes a lease for life if it is free, expired or held by this worker already. It reports
-// whether this worker holds it now.
+// tooLong is far more than the life of any lease. A lease that would last longer was taken or renewed while a clock was
+// ahead.
+const tooLong = time.Hour
+
+// acquire takes a lease for life if it is free, expired, would last too long, or is held by this worker already. It
+// reports whether this worker holds it now.
 func (w *Worker) acquire(ctx context.Context, name string, life time.Duration) (bool, error) {
 	res, err := w.db.NewRaw(`INSERT INTO leases AS l (name, holder, expires_at) VALUES (?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET holder = EXCLUDED.holder, expires_at = EXCLUDED.expires_at
-		WHERE l.holder = EXCLUDED.holder OR l.expires_at <= ?`,
-		name, w.holder, w.time(w.db, w.now(), life), w.time(w.db, w.now(), 0)).Exec(ctx)
+		WHERE l.holder = EXCLUDED.holder OR l.expires_at <= ? OR l.expires_at > ?`,
+		name, w.holder, w.time(w.db, w.now(), life), w.time(w.db, w.now(), 0), w.time(w.db, w.now(), tooLong)).Exec(ctx)
 	return changed(res, err, "acquire lease of", name)
 }
 

@@ -89,6 +89,29 @@ func TestRunsAtItsInterval(t *testing.T) {
 	})
 }
 
+// TestALeaseOfTheFutureIsTaken checks that the jobs of a node run after its clock was set back. Before, it was a year
+// ahead, and the node was killed then.
+func TestALeaseOfTheFutureIsTaken(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, db *database.DB) {
+		runs := make(chan time.Time)
+		job := counted(10*time.Second, runs, fine)
+		killed := worker(db)
+		killed.now = func() time.Time { return time.Now().AddDate(1, 0, 0) }
+		if mine, err := killed.acquire(t.Context(), job.Name, job.life()); !mine || err != nil {
+			t.Fatal(mine, err)
+		}
+		w := worker(db, job)
+		w.Start(t.Context())
+		select {
+		case <-runs:
+		case <-time.After(2 * job.Interval):
+			t.Error("the job doesn't run")
+		}
+		stop(t, w)
+	})
+}
+
 func TestADeadHolderIsReplacedWithinTwoIntervals(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, db *database.DB) {
