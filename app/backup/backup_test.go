@@ -470,6 +470,17 @@ func TestSchedule(t *testing.T) {
 			t.Errorf("%+v, %v", state, err)
 		}
 
+		now = noon.Add(30 * time.Minute) // the clock was ahead, and is set back
+		if state, err := backup.ReadState(t.Context(), s.DB); err != nil || !state.Late(now, s.Every) {
+			t.Errorf("a backup of the future isn't late: %+v, %v", state, err)
+		}
+		if err := tick(); err != nil {
+			t.Fatal(err)
+		}
+		if state, err := backup.ReadState(t.Context(), s.DB); err != nil || !state.At.Equal(now) || state.Late(now, s.Every) {
+			t.Errorf("after the clock was set back: %+v, %v", state, err)
+		}
+
 		s.Dir = filepath.Join(dir, "mine.db")
 		if err := s.Check(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "BACKUP_DIR: ") {
 			t.Error(err)

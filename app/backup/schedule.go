@@ -64,7 +64,7 @@ func (s *Schedule) Tick(ctx context.Context) (next time.Duration, err error) {
 	if state.Since.IsZero() {
 		state.Since = now
 	}
-	if wait := state.At.Add(s.Every).Sub(now); !state.At.IsZero() && wait > 0 {
+	if wait := state.At.Add(s.Every).Sub(now); !state.At.IsZero() && wait > 0 && !state.ahead(now) {
 		return min(wait, Interval), nil
 	}
 	r, err := s.make(ctx, now)

@@ -50,13 +50,17 @@ func (s *State) save(ctx context.Context, db bun.IDB) error {
 // patience is how late a backup may be, because making it takes time.
 const patience = time.Hour
 
-// Late reports whether the latest backup is older than the schedule allows.
+// ahead reports whether the latest backup seems to be of the future: the clock was ahead when it was made. A minute is
+// what the clocks of two nodes may differ by.
+func (s *State) ahead(now time.Time) bool { return s.At.After(now.Add(time.Minute)) }
+
+// Late reports whether the latest backup is older than the schedule allows, or of the future.
 func (s *State) Late(now time.Time, every time.Duration) bool {
 	last := s.At
 	if last.IsZero() {
 		last = s.Since
 	}
-	return !last.IsZero() && now.Sub(last) > every+min(every, patience)
+	return !last.IsZero() && now.Sub(last) > every+min(every, patience) || s.ahead(now)
 }
 
 // Failing reports whether the latest attempt failed.
