@@ -143,10 +143,14 @@ type jobState struct {
 // late is how long after its end a day may stay unsealed.
 const late = 6 * time.Hour
 
-// Troubled reports whether an operator should check the archive: the job fails, or a day that ended
-// more than late ago isn't sealed.
+// Ahead reports whether a day is sealed that isn't over, because a clock was ahead.
+func (s *Status) Ahead(now time.Time) bool { return s.LastSealed >= DayOf(now) }
+
+// Troubled reports whether an operator should check the archive: the job fails, a day that ended more
+// than late ago isn't sealed, or a day is sealed that isn't over.
 func (s *Status) Troubled(now time.Time) bool {
-	return s.Failures > 0 || s.Oldest != "" && s.Oldest < DayOf(now.Add(-late)) && s.Oldest > s.LastSealed
+	return s.Failures > 0 || s.Ahead(now) ||
+		s.Oldest != "" && s.Oldest < DayOf(now.Add(-late)) && s.Oldest > s.LastSealed
 }
 
 // DaysWaiting returns how many days have ended by now but aren't sealed. Until the first day is

@@ -202,6 +202,21 @@ func TestWorkerIsGone(t *testing.T) {
 	}
 }
 
+// TestSealedAhead checks that a day which was sealed before its end counts as trouble.
+func TestSealedAhead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, database.SQLite)
+	w.readPlain()
+	right := w.now()
+	w.set(right.AddDate(0, 0, 2))
+	w.mustTick()
+	for at, want := range map[time.Time]bool{w.now(): false, right: true} {
+		if st, err := archive.ReadStatus(t.Context(), w.db); err != nil || st.Troubled(at) != want {
+			t.Errorf("at %s: got %t for days sealed until %s, want %t; %v", at, st.Troubled(at), st.LastSealed, want, err)
+		}
+	}
+}
+
 // TestStoppedWhileSealing stops the sealer at each of its writes. The next run must seal the
 // complete day once.
 func TestStoppedWhileSealing(t *testing.T) {
