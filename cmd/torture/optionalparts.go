@@ -259,6 +259,8 @@ const (
 	// archiveLimit bounds an answer that needs the archive. The node gives an object two seconds to open and three for a
 	// read.
 	archiveLimit = 5500 * time.Millisecond
+	// gaveUpAfter is longer than a request waits for a place.
+	gaveUpAfter = 1500 * time.Millisecond
 )
 
 // observe stores a price of an earlier day. The node seals that day, and those since, after its start.
@@ -301,7 +303,11 @@ func (t *outages) storeOutages(store *daemon, missing error) []outage {
 	}
 	return []outage{
 		{name: "the archive's store killed", part: "archive", away: store.Kill, back: store.start, blind: !t.briefly()},
-		{name: "the archive's store frozen", part: "archive", away: store.freeze, back: store.thaw, long: true},
+		{
+			name: "the archive's store frozen", part: "archive", back: store.thaw, long: true,
+			away:  func() { t.gaveUp.Store(false); store.freeze() },
+			shows: t.gaveUp.Load, effect: "the node gives up waiting for the archive",
+		},
 	}
 }
 
@@ -333,6 +339,9 @@ func (t *outages) seeBeside(w *watch, p *probe, a answer) {
 	t.longest("longest answer from the archive, "+o.name, a.took)
 	if a.stale() {
 		t.count("stale copies, marked", 1)
+	}
+	if a.took > gaveUpAfter && a.status == 503 {
+		t.gaveUp.Store(true)
 	}
 	if a.took > archiveLimit {
 		t.fault("%s: %s is answered too late: %s", o.name, p.name, a)

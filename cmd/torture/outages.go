@@ -103,6 +103,7 @@ type outages struct {
 	base, key, session   string
 	newKeys              atomic.Int64 // the number of keys that were new to the node
 	serial               atomic.Int64 // in requests that no copy in memory answers
+	gaveUp               atomic.Bool  // whether a request has waited until the node gave the archive up
 	slowRounds, slowEnds int
 }
 
