@@ -25,6 +25,7 @@ type strictConn struct {
 	net.Conn
 	framing framing
 	unread  atomic.Bool // read the rest of the input before closing
+	onClose func()      // nil: nothing
 }
 
 // Read returns a *problem.Error in place of the end of a malformed request.
@@ -48,6 +49,9 @@ func (c *strictConn) Read(p []byte) (int, error) {
 // there is unread input, Close first ends the sending side and then reads at most 1 MiB for at most a
 // second.
 func (c *strictConn) Close() error {
+	if c.onClose != nil {
+		c.onClose()
+	}
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.unread.Load() {
 		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(time.Second)) == nil {
 			// The error doesn't matter: the connection is closed next.

@@ -245,6 +245,11 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 		st.release()
 		return
 	}
+	// fasthttp doesn't call the handler below if it can't send the answers to earlier requests. It then closes the
+	// connection. An open stream closes only the connection below this one.
+	if c, ok := fctx.Conn().(*strictConn); ok {
+		c.onClose = st.release
+	}
 	fctx.HijackSetNoResponse(true)
 	fctx.Hijack(func(conn net.Conn) {
 		stream := newStream(conn, st.bearer, st.release)

@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -126,6 +129,95 @@ func TestBearerEndsBeforeItsStream(t *testing.T) {
 			said, err := bufio.NewReader(conn).ReadString('\n')
 			if begins := strings.Contains(said, "200 OK"); begins == ends || errors.Is(err, io.EOF) != ends {
 				t.Errorf("the stream says %q, %v", said, err)
+			}
+		})
+	}
+}
+
+// TestLostStreamGivesItsPlaceBack checks that a stream doesn't keep its place if the connection breaks before the
+// stream begins. fasthttp first sends the answers to the requests before it, and drops the stream if that fails.
+func TestLostStreamGivesItsPlaceBack(t *testing.T) {
+	t.Parallel()
+	for name, secure := range map[string]bool{"HTTP": false, "HTTPS": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			slow, broken, taken := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+			n := run(t, func(o *Options) {
+				o.Config.StreamsMax, o.Config.StreamsPerAddress = 1, 1
+				if secure {
+					dir := t.TempDir()
+					o.Config.TLSCert, o.Config.TLSKey = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+					writeCertificate(t, o.Config.TLSCert, o.Config.TLSKey, 1)
+				}
+			}, func(s *Server) {
+				s.App.Get("/api/slow", func(*fiber.Ctx) error {
+					close(slow)
+					<-broken
+					return nil
+				})
+				stream := func(c *fiber.Ctx) error { return s.Stream(c, "text/event-stream", func(*Stream) {}) }
+				s.App.Get("/api/stream", stream)
+				s.App.Get("/api/lost", func(c *fiber.Ctx) error {
+					err := stream(c)
+					taken <- err
+					return err
+				})
+			})
+			dial := func() (conn net.Conn, below *net.TCPConn) {
+				if secure {
+					conn := handshake(t, n.addr)
+					return conn, conn.NetConn().(*net.TCPConn)
+				}
+				conn, err := net.Dial("tcp", n.addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { conn.Close() })
+				_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+				return conn, conn.(*net.TCPConn)
+			}
+			ask := func(conn net.Conn, paths ...string) {
+				var requests strings.Builder
+				for _, path := range paths {
+					fmt.Fprintf(&requests, "GET %s HTTP/1.1\r\nHost: x\r\nUser-Agent: test/1.0\r\n\r\n", path)
+				}
+				if _, err := io.WriteString(conn, requests.String()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			conn, below := dial()
+			ask(conn, "/api/slow", "/api/lost")
+			<-slow
+			if err := errors.Join(below.SetLinger(0), below.Close()); err != nil { // resets the connection
+				t.Fatal(err)
+			}
+			close(broken)
+			if err := <-taken; err != nil {
+				t.Fatalf("the lost stream had no place: %v", err)
+			}
+			status := func(conn net.Conn, in *bufio.Reader) int {
+				ask(conn, "/api/stream")
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if resp.StatusCode != 200 {
+					_, _ = io.Copy(io.Discard, resp.Body) // before the next answer
+				}
+				return resp.StatusCode
+			}
+			next, _ := dial()
+			in, deadline := bufio.NewReader(next), time.Now().Add(10*time.Second)
+			got := status(next, in)
+			for got == 429 && time.Now().Before(deadline) {
+				got = status(next, in)
+			}
+			if got != 200 {
+				t.Fatalf("after a lost stream: %d", got)
+			}
+			other, _ := dial()
+			if got := status(other, bufio.NewReader(other)); got != 429 { // the accepted stream is still open
+				t.Errorf("a second stream: %d", got)
 			}
 		})
 	}
