@@ -155,10 +155,10 @@ func (s *Stream) close() {
 	}
 	s.closed = true
 	s.unsent = nil
+	s.release()        // first, because a reader that sees the end may connect again at once
 	_ = s.conn.Close() // the reader may have closed it
 	close(s.done)
 	s.sent.Broadcast()
-	s.release()
 }
 
 // wait reads until the reader closes the connection. It drops what it reads.

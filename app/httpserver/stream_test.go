@@ -63,6 +63,35 @@ func TestStreamHoldsNoMore(t *testing.T) {
 	}
 }
 
+// closing is a connection whose Close is observed.
+type closing struct {
+	net.Conn
+	onClose func()
+}
+
+func (c closing) Close() error { c.onClose(); return c.Conn.Close() }
+
+// TestPlaceIsFreeBeforeTheStreamEnds checks that a reader may connect again as soon as it sees the end.
+func TestPlaceIsFreeBeforeTheStreamEnds(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	places, ended := NewPlaces(1, 1), false
+	leave, err := places.enter(visitor(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newStream(closing{ours, func() {
+		ended = true
+		if _, err := places.enter(visitor(1)); err != nil {
+			t.Errorf("the place when the connection closes: %v", err)
+		}
+	}}, "", leave).Close()
+	if !ended {
+		t.Error("the connection stays open")
+	}
+}
+
 // TestStreamIsAdmitted checks that a part of a stream counts units, waits for its turn and a place without holding
 // the other, and gives back what a refusal has counted.
 func TestStreamIsAdmitted(t *testing.T) {
