@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -255,7 +256,7 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 		stream := newStream(conn, st.bearer, st.release)
 		stream.admit = st.admit
 		// The bearer may have ended while the request waited, before watchStreams knew of its stream.
-		if !s.streams.add(stream) || !s.welcome(context.Background(), stream) {
+		if !s.streams.add(stream) || !s.welcome(context.Background(), st.bearer) {
 			stream.Close()
 			return
 		}
@@ -265,37 +266,56 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 	})
 }
 
-// watchStreams closes the streams whose bearers are no longer valid, until ctx ends.
+// watchStreams closes the streams whose bearers are no longer valid, until ctx ends. The recheck of each minute may
+// wait for a slow identity provider, so a check after a change of the epoch doesn't wait for it.
 func (s *Server) watchStreams(ctx context.Context) {
-	tick := time.NewTicker(streamCheckEvery)
-	defer tick.Stop()
+	go every(ctx, streamRecheckEvery, func() { s.checkStreams(ctx) })
 	var epoch uint64
-	checked := time.Now()
+	every(ctx, streamCheckEvery, func() {
+		if now := s.opts.CredentialEpoch(); now != epoch {
+			epoch = now
+			s.checkStreams(ctx)
+		}
+	})
+}
+
+// every calls f once per interval, or less often if f takes longer, until ctx ends.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			f()
 		case <-ctx.Done():
 			return
-		}
-		now := s.opts.CredentialEpoch()
-		if now == epoch && time.Since(checked) < streamRecheckEvery {
-			continue
-		}
-		epoch, checked = now, time.Now()
-		for _, stream := range s.streams.all() {
-			if !s.welcome(ctx, stream) {
-				stream.Close()
-			}
 		}
 	}
 }
 
-// welcome reports whether the bearer of a stream, if it has one, is still valid.
-func (s *Server) welcome(ctx context.Context, stream *Stream) bool {
-	if stream.bearer == "" {
+// checkStreams checks the bearers of the open streams, and closes the streams of those that are no longer valid.
+func (s *Server) checkStreams(ctx context.Context) {
+	var checks errgroup.Group
+	checks.SetLimit(streamChecks)
+	for bearer, open := range s.streams.byBearer() {
+		checks.Go(func() error {
+			if !s.welcome(ctx, bearer) {
+				for _, stream := range open {
+					stream.Close()
+				}
+			}
+			return nil
+		})
+	}
+	_ = checks.Wait() // always nil
+}
+
+// welcome reports whether a bearer of a stream is still valid. It is "" for an anonymous reader.
+func (s *Server) welcome(ctx context.Context, bearer string) bool {
+	if bearer == "" {
 		return true
 	}
 	// A made-up bearer opens no stream, so these checks need no admission.
-	_, err := s.opts.Authenticate(ctx, stream.bearer, nil)
+	_, err := s.opts.Authenticate(ctx, bearer, nil)
 	return err == nil
 }

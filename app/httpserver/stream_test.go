@@ -9,9 +9,12 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -248,6 +251,72 @@ func TestLostStreamGivesItsPlaceBack(t *testing.T) {
 			if got := status(other, bufio.NewReader(other)); got != 429 { // the accepted stream is still open
 				t.Errorf("a second stream: %d", got)
 			}
+		})
+	}
+}
+
+// TestRevokedStreamsClose checks that a slow check of one bearer doesn't delay the end of another's streams.
+func TestRevokedStreamsClose(t *testing.T) {
+	t.Parallel()
+	const slow = 5 * time.Second // of each check
+	for _, tt := range []struct {
+		name             string
+		bearers, streams int           // streams of each bearer
+		after            time.Duration // the change comes this long after the start
+		checks           int           // one after another, until the last stream closes
+	}{
+		{"one bearer", 1, 100, time.Second, 1},
+		{"many bearers", streamChecks, 10, time.Second, 1},
+		{"more bearers than checks at a time", 3 * streamChecks, 1, time.Second, 3},
+		{"during a recheck", streamChecks, 1, streamRecheckEvery + time.Second, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var epoch atomic.Uint64
+				opts := testOptions(io.Discard)
+				opts.CredentialEpoch = epoch.Load
+				opts.Authenticate = func(ctx context.Context, bearer string, admit func() (func(error), error)) (Principal, error) {
+					if bearer == "good" {
+						return authenticate(ctx, bearer, admit)
+					}
+					changed := epoch.Load() > 0
+					time.Sleep(slow)
+					if changed {
+						return nil, problem.InvalidCredentials("Get another.")
+					}
+					return principal{agentID}, nil
+				}
+				s := New(opts)
+				var left sync.WaitGroup
+				add := func(bearer string, release func()) {
+					ours, theirs := net.Pipe()
+					t.Cleanup(func() { theirs.Close() })
+					s.streams.add(newStream(ours, bearer, release))
+				}
+				const kept = 2
+				add("", func() {})
+				add("good", func() {})
+				for i := range tt.bearers * tt.streams {
+					left.Add(1)
+					add(strconv.Itoa(i%tt.bearers), left.Done)
+				}
+				go s.watchStreams(t.Context())
+				time.Sleep(tt.after)
+				if open, want := len(s.streams.all()), kept+tt.bearers*tt.streams; open != want {
+					t.Fatalf("%d streams are open before the change, want %d", open, want)
+				}
+				epoch.Add(1)
+				changed := time.Now()
+				left.Wait()
+				if took, most := time.Since(changed), streamCheckEvery+time.Duration(tt.checks)*slow; took > most {
+					t.Errorf("the last stream closed after %s, want at most %s", took, most)
+				}
+				synctest.Wait() // for the check of the valid bearer
+				if open := s.streams.all(); len(open) != kept {
+					t.Errorf("%d streams are still open, want the anonymous one and the one with a valid bearer", len(open))
+				}
+			})
 		})
 	}
 }

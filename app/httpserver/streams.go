@@ -15,6 +15,9 @@ const (
 	// is the longest time between two checks of a bearer.
 	streamCheckEvery   = 100 * time.Millisecond
 	streamRecheckEvery = time.Minute
+	// streamChecks is how many bearers one check of all streams verifies at a time. Each may read the database and
+	// wait for the identity provider.
+	streamChecks = 16
 	// streamTurns is how many streams make parts of their answers at a time, or wait for a place in the lane.
 	streamTurns = 2
 	// streamRetry is the Retry-After of a refused stream.
@@ -84,6 +87,17 @@ func (s *streams) all() []*Stream {
 		list = append(list, stream)
 	}
 	return list
+}
+
+// byBearer returns the open streams by bearer, without those of anonymous readers.
+func (s *streams) byBearer() map[string][]*Stream {
+	open := map[string][]*Stream{}
+	for _, stream := range s.all() {
+		if stream.bearer != "" {
+			open[stream.bearer] = append(open[stream.bearer], stream)
+		}
+	}
+	return open
 }
 
 // stop closes all streams and refuses new ones.
