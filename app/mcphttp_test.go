@@ -158,6 +158,13 @@ func mcpFromPages(t *testing.T, p *process, _ string) {
 			t.Errorf("%s can't read how to sign in: %v", c.origin, res.Header)
 		}
 	}
+	const page = "http://localhost:6274"
+	res, answer := p.rpc(t, "/mcp/public", "{", http.Header{"Origin": {page}}) // refused by the SDK
+	if res.StatusCode != 400 || answer["code"] != "invalid_mcp" || res.Header.Get("Content-Type") != "application/problem+json" ||
+		res.Header.Get("Access-Control-Allow-Origin") != page || !strings.Contains(res.Header.Get("Vary"), "Origin") ||
+		!strings.Contains(res.Header.Get("Access-Control-Expose-Headers"), "X-Request-Id") {
+		t.Errorf("no JSON: %d %v, %v", res.StatusCode, answer, res.Header)
+	}
 }
 
 // mcpPreflight checks the answers to a browser's preflight requests.

@@ -140,7 +140,6 @@ func refusal(c *fiber.Ctx) error {
 		return nil
 	}
 	text := strings.TrimSpace(string(bytes.ToValidUTF8(c.Response().Body(), nil)))
-	c.Response().Reset()
 	return invalid(status, "This is not a valid request of the Model Context Protocol: "+text+".")
 }
 
