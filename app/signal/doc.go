@@ -4,7 +4,9 @@
 // A Snapshot never changes after it is built. It holds the records in order, and one buffer with their encoded
 // forms. The body for any limit is a slice of the buffer plus the closing bytes. Complete bodies and their
 // compressed forms are kept in the snapshot once they are made. A Feed points to the current snapshot, and a
-// tick replaces it. Serving needs no lock, no database and no network.
+// tick replaces it. Serving needs no database and no network. A list without filters needs no lock either. For a
+// filtered list that is sent compressed, Matching takes a short lock to look for one made before. It asks its caller
+// for admission before it compresses a new one.
 //
 // A Replicator carries snapshots between nodes. The node that read the source writes each snapshot to the
 // database and to the shared cache. The other nodes look there every few seconds. A node that starts loads the
