@@ -23,6 +23,9 @@ const (
 	maxEvidenceTitle = 300
 	maxURL           = 2048
 	maxHorizonYears  = 10
+	// defaultHorizonDays is the horizon of a draft with DefaultHorizon if the market has no scheduled close in the
+	// future. The market decides the prediction, and the horizon only informs.
+	defaultHorizonDays = 30
 )
 
 // defaultCategory is the category of a prediction sent without one.
@@ -41,6 +44,8 @@ type Draft struct {
 	Outcome    string
 	Evidence   []Evidence
 	Reveal     Reveal // empty means RevealNow
+	// DefaultHorizon says that the sender can't choose a horizon. It may then be left out for every market.
+	DefaultHorizon bool
 }
 
 // Check normalises the draft (white space, letter case of the category, defaults) and returns all its errors.
@@ -134,7 +139,7 @@ func aHorizon(now time.Time) string {
 
 // complete fills in the fields that a draft about a market may leave out: the title from the market's question,
 // and the horizon from its scheduled close. If the market has no scheduled close in the future, horizonAt is
-// required.
+// required, unless DefaultHorizon is set.
 func (d Draft) complete(m *market.Market, now time.Time) (Draft, error) {
 	if d.Title == "" {
 		d.Title = plaintext.Cut(m.Question, MaxTitle)
@@ -142,7 +147,12 @@ func (d Draft) complete(m *market.Market, now time.Time) (Draft, error) {
 	if d.HorizonAt != nil {
 		return d, nil
 	}
-	if !m.ClosesAt.After(now) {
+	switch {
+	case m.ClosesAt.After(now):
+		d.HorizonAt = &m.ClosesAt
+	case d.DefaultHorizon:
+		d.HorizonAt = new(now.AddDate(0, 0, defaultHorizonDays))
+	default:
 		why := "has no scheduled close"
 		if !m.ClosesAt.IsZero() {
 			why = "was scheduled to close at " + m.ClosesAt.UTC().Format(time.RFC3339)
@@ -150,7 +160,6 @@ func (d Draft) complete(m *market.Market, now time.Time) (Draft, error) {
 		return d, problem.InvalidPrediction(problem.Field{Field: "horizonAt",
 			Message: fmt.Sprintf("is required for market %s, which %s: send %s", m.ID, why, aHorizon(now))})
 	}
-	d.HorizonAt = &m.ClosesAt
 	return d, nil
 }
 

@@ -65,12 +65,10 @@ func (s *parts) published() bool { return !s.PublishedAt.IsZero() }
 func (s *parts) complete() bool  { return s.Confidence != nil && s.Thesis != "" }
 
 // AddPart keeps a part until the other one arrives, or publishes both. It returns the id of the attempt and
-// whether its prediction is now published. It refuses what Publish refuses, and a thesis that arrives after its
-// confidence was published alone (invalid_request).
+// whether its prediction is now published. It refuses a thesis that arrives after its confidence was published
+// alone (invalid_request), and a publication that Publish refuses. Call CheckPart first, so that a part which can't
+// be published isn't kept.
 func (p *Publisher) AddPart(ctx context.Context, part Part) (id uuid.UUID, published bool, err error) {
-	if err := p.checkPart(ctx, part); err != nil {
-		return uuid.Nil, false, err
-	}
 	for {
 		s, unfinished, err := p.keepPart(ctx, part)
 		if err != nil || s.published() {
@@ -86,15 +84,19 @@ func (p *Publisher) AddPart(ctx context.Context, part Part) (id uuid.UUID, publi
 	}
 }
 
-// checkPart refuses a part that Publish would refuse.
-func (p *Publisher) checkPart(ctx context.Context, part Part) error {
-	confidence := 0.5
-	d := Draft{MarketID: part.MarketID, Confidence: cmp.Or(part.Confidence, &confidence), Thesis: cmp.Or(part.Thesis, WithoutThesis)}
+// CheckPart refuses a part that Publish would refuse. It stores nothing.
+func (p *Publisher) CheckPart(ctx context.Context, part Part) error {
+	d := draftOf(part.MarketID, cmp.Or(part.Confidence, new(0.5)), cmp.Or(part.Thesis, WithoutThesis))
 	if wrong := d.Check(p.now()); len(wrong) > 0 {
 		return problem.InvalidPrediction(wrong...)
 	}
 	_, err := p.Publish(ctx, Submission{Agent: part.Agent, Draft: d, DryRun: true, Render: func(Receipt) ([]byte, error) { return nil, nil }})
 	return err
+}
+
+// draftOf returns the draft of two parts. It gets a default horizon, because parts have none.
+func draftOf(marketID string, confidence *float64, thesis string) Draft {
+	return Draft{MarketID: marketID, Confidence: confidence, Thesis: thesis, DefaultHorizon: true}
 }
 
 // keepPart stores a part. unfinished says that the row already had both parts. In that case the part isn't
@@ -187,7 +189,7 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 // publishParts publishes a row that has both parts. If the publication is refused for good, it deletes the
 // row and returns the refusal.
 func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) (refusal, err error) {
-	d := Draft{MarketID: s.MarketID, Confidence: s.Confidence, Thesis: s.Thesis}
+	d := draftOf(s.MarketID, s.Confidence, s.Thesis)
 	if wrong := d.Check(p.now()); len(wrong) > 0 {
 		err = problem.InvalidPrediction(wrong...)
 	} else {

@@ -38,7 +38,10 @@ func (d *desk) add(t *testing.T, marketID, part string) string {
 	if n, _ := fmt.Sscanf(part, "%g", &confidence); n == 1 {
 		p.Confidence, p.Thesis = &confidence, ""
 	}
-	_, published, err := d.AddPart(t.Context(), p)
+	published, err := false, d.CheckPart(t.Context(), p)
+	if err == nil {
+		_, published, err = d.AddPart(t.Context(), p)
+	}
 	refusal, _ := errors.AsType[*problem.Error](err)
 	switch {
 	case refusal != nil:
@@ -164,6 +167,35 @@ func TestPartsPublishedAlone(t *testing.T) {
 		d.expect(t, "1 0.6 "+prediction.WithoutThesis, "2 0.3 Why.")
 		if n, err := d.db.NewSelect().Table("prediction_parts").Where("published_at IS NULL").Count(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d rows still wait (%v), want none", n, err)
+		}
+	})
+}
+
+// TestPartsWithoutAScheduledClose checks that parts don't need a scheduled close in the future, as they have no
+// horizon, and that a confidence isn't lost if the scheduled close passes while it waits.
+func TestPartsWithoutAScheduledClose(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		for id, closes := range map[string]any{"1": nil, "2": database.Now(start.Add(-time.Hour)), "4": database.Now(start.Add(time.Minute))} {
+			if _, err := d.db.ExecContext(t.Context(), "UPDATE markets SET closes_at = ? WHERE id = ?", closes, id); err != nil {
+				t.Fatal(err)
+			}
+			if got := d.add(t, id, "0.6"); got != "kept" {
+				t.Errorf("market %s: got %s, want kept", id, got)
+			}
+		}
+		d.wait(prediction.PartPatience)
+		if _, err := d.PublishParts(t.Context(), d.now()); err != nil {
+			t.Fatal(err)
+		}
+		records, _, err := prediction.Store{}.List(t.Context(), d.db, prediction.Filter{AgentID: d.agent.ID, Limit: 100, Sort: prediction.ByCreatedAt})
+		if err != nil || len(records) != 3 {
+			t.Fatalf("published %d predictions (error %v), want 3", len(records), err)
+		}
+		for _, r := range records {
+			if want := r.CreatedAt.AddDate(0, 0, 30); !r.HorizonAt.Equal(want) {
+				t.Errorf("market %s: got horizon %s, want %s", r.MarketID, r.HorizonAt, want)
+			}
 		}
 	})
 }

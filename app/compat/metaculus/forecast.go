@@ -2,9 +2,11 @@ package metaculus
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"mime"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -74,7 +76,8 @@ func readForecasts(c *fiber.Ctx, mostWrites int) (list []forecastBody, err error
 	return list, nil
 }
 
-// storeForecasts stores forecasts after it has found the questions of all. It returns how many it has stored.
+// storeForecasts stores forecasts after it has checked all of them, so that a refusal stores nothing. It returns how
+// many it has stored.
 func (a *API) storeForecasts(c *fiber.Ctx, list []forecastBody) (stored int, err error) {
 	wanted := make([]prediction.Part, len(list))
 	for i, f := range list {
@@ -84,6 +87,9 @@ func (a *API) storeForecasts(c *fiber.Ctx, list []forecastBody) (stored int, err
 		}
 		p, _ := f.probability()
 		wanted[i] = prediction.Part{Agent: *author(c), MarketID: m.ID, Confidence: &p}
+		if err := a.checkPart(c, f.Question, wanted[i]); err != nil {
+			return 0, err
+		}
 	}
 	for i, part := range wanted {
 		if _, _, err := a.Publisher.AddPart(c.UserContext(), part); err != nil {
@@ -91,6 +97,19 @@ func (a *API) storeForecasts(c *fiber.Ctx, list []forecastBody) (stored int, err
 		}
 	}
 	return len(list), nil
+}
+
+// checkPart refuses a part that can't be published. This API has no field reveal, so a refusal of its value says what
+// to do instead.
+func (a *API) checkPart(c *fiber.Ctx, question json.Number, part prediction.Part) error {
+	err := a.Publisher.CheckPart(c.UserContext(), part)
+	refusal, ok := errors.AsType[*problem.Error](err)
+	if ok && slices.ContainsFunc(refusal.Fields, func(f problem.Field) bool { return f.Field == "reveal" }) {
+		return problem.New(problem.CodeInvalidPrediction, fmt.Sprintf(
+			"You have a prediction on question %s that is withheld until the question closes, and another one here would disclose its probability. Nothing was stored. Forecast another question, or send this one to POST /api/predictions with \"reveal\": \"close\".",
+			question)).With(err)
+	}
+	return err
 }
 
 // probability returns the probability of a forecast, rounded to four decimals. wrong says what to
@@ -155,7 +174,11 @@ func (a *API) comment(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	id, _, err := a.Publisher.AddPart(c.UserContext(), prediction.Part{Agent: *author(c), MarketID: m.ID, Thesis: text})
+	part := prediction.Part{Agent: *author(c), MarketID: m.ID, Thesis: text}
+	if err := a.checkPart(c, body.Post, part); err != nil {
+		return err
+	}
+	id, _, err := a.Publisher.AddPart(c.UserContext(), part)
 	if err != nil {
 		return err
 	}

@@ -114,8 +114,12 @@ func (s *service) send(t *testing.T, method, path, body string) (int, map[string
 	}
 	req.Header.Set("User-Agent", "python-requests/2.34.2")
 	req.Header.Set("Accept-Language", "en")
+	scheme := "Bearer "
+	if strings.HasPrefix(path, base) {
+		scheme = "Token "
+	}
 	if s.key != "" {
-		req.Header.Set("Authorization", "Token "+s.key)
+		req.Header.Set("Authorization", scheme+s.key)
 	}
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -338,6 +342,58 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	s.key = key
+}
+
+// TestForecastsAreCheckedFirst checks that a refused forecast keeps the others of its request from being stored, and
+// that the refusal says what to do in terms of this API.
+func TestForecastsAreCheckedFirst(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		status, answer := s.send(t, "POST", "/api/predictions", `{"marketId":"m3","confidence":0.3,"thesis":"Why.","reveal":"close"}`)
+		if status != 200 {
+			t.Fatal(status, answer)
+		}
+		const m3 = "1000000000000093491"
+		for path, body := range map[string]string{
+			"/questions/forecast/": `[{"question":1001,"probability_yes":0.6},{"question":` + m3 + `,"probability_yes":0.3}]`,
+			"/comments/create/":    `{"on_post":` + m3 + `,"text":"Why."}`,
+		} {
+			status, answer := s.send(t, "POST", base+path, body)
+			detail, _ := answer["detail"].(string)
+			if status != 422 || !strings.Contains(detail, "question "+m3+" that is withheld") || !strings.Contains(detail, "POST /api/predictions") {
+				t.Errorf("%s: got status %d, %v", path, status, answer)
+			}
+		}
+		if n, err := s.DB.NewSelect().Table("prediction_parts").Count(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d parts were stored (error %v), want 0", n, err)
+		}
+	})
+}
+
+// TestQuestionsWithoutAScheduledClose checks that every question that is listed as open can be forecast.
+func TestQuestionsWithoutAScheduledClose(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		for id, closes := range map[string]any{"m1": nil, "m2": database.Now(time.Now().Add(-time.Hour))} {
+			if _, err := s.DB.ExecContext(t.Context(), "UPDATE markets SET closes_at = ? WHERE id = ?", closes, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p := range s.get(t, "/posts/?order_by=published_time")["results"].([]any) {
+			id := p.(map[string]any)["id"].(json.Number).String()
+			status, answer := s.send(t, "POST", base+"/questions/forecast/", `[{"question":`+id+`,"probability_yes":0.6}]`)
+			if status != 201 {
+				t.Errorf("forecast of %s: got status %d, %v", id, status, answer)
+			}
+			if status, answer := s.send(t, "POST", base+"/comments/create/", `{"on_post":`+id+`,"text":"Why."}`); status != 201 {
+				t.Errorf("comment on %s: got status %d, %v", id, status, answer)
+			}
+		}
+		want := []string{"m1 0.6 Why.", "m2 0.6 Why.", "1001 0.6 Why.", "m3 0.6 Why."}
+		if got := s.predictions(t); !reflect.DeepEqual(got, want) {
+			t.Errorf("published %q, want %q", got, want)
+		}
+	})
 }
 
 // TestForecastsCountEach checks that an agent that sends many forecasts in each request can't store more than its
