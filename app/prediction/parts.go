@@ -22,17 +22,19 @@ import (
 // waits for PartPatience and is then published alone. A thesis waits for thesisPatience and is then discarded.
 //
 // prediction_parts has one row for each agent and market. Until the row has both parts, it is waiting, and a
-// new part of the same kind replaces the old one. A row with both parts is being published; a confidence that is
-// published alone first gets the thesis WithoutThesis. The row's id is the Idempotency-Key, so a node that continues another node's work doesn't publish it again. A published row stays
-// for PartsKept, so that a repeated part is recognised.
+// new part of the same kind replaces the old one. A new thesis waits for the whole thesisPatience. A new confidence
+// waits no longer than the first one, because the confidences of an agent that sends one every minute would never be
+// published. A row with both parts is being published; a confidence that is published alone first gets the thesis
+// WithoutThesis. The row's id is the Idempotency-Key, so a node that continues another node's work doesn't publish
+// it again. A published row stays for PartsKept, so that a repeated part is recognised.
 
 const (
-	// PartPatience is how long a confidence waits for a thesis.
+	// PartPatience is how long the first confidence, and those that replace it, wait for a thesis.
 	PartPatience = 2 * time.Minute
 	// thesisPatience is how long a thesis waits for a confidence. For the same time after publication, a part
 	// that equals the published one counts as a repeat.
 	thesisPatience = 10 * time.Minute
-	// PartsKept is how long a row is kept after its first part arrived.
+	// PartsKept is how long a row is kept after its BeganAt.
 	PartsKept = 24 * time.Hour
 	// WithoutThesis is the thesis of a confidence that was published alone.
 	WithoutThesis = "Published without a comment."
@@ -57,7 +59,7 @@ type parts struct {
 	ID          uuid.UUID `bun:",type:uuid"` // of this attempt to join two parts
 	Confidence  *float64
 	Thesis      string    `bun:",nullzero"`
-	BeganAt     time.Time // when the first part arrived
+	BeganAt     time.Time // when the thesis arrived, or the first confidence if it arrived earlier
 	PublishedAt time.Time `bun:",nullzero"`
 }
 
@@ -171,7 +173,7 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 			return nil // a repeat
 		case part.Confidence == nil && s.Thesis == WithoutThesis:
 			return problem.InvalidRequest(problem.Field{Field: "text", Message: fmt.Sprintf(
-				"comes too late: the probability was published alone at %s, and a prediction can't be edited. Send a comment within %d minutes of its probability, or before it",
+				"comes too late: the probability was published alone at %s, and a prediction can't be edited. Send a comment within %d minutes of your first probability, or before it",
 				s.PublishedAt.Format(time.RFC3339), int(PartPatience/time.Minute))})
 		}
 	}
@@ -182,6 +184,9 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 		s.Confidence = part.Confidence
 	} else {
 		s.Thesis = part.Thesis
+		if s.Confidence == nil {
+			s.BeganAt = now
+		}
 	}
 	return nil
 }
@@ -293,7 +298,7 @@ func (p *Publisher) ForgetParts(ctx context.Context) (more bool, err error) {
 // WaitingPart is a confidence that waits for a thesis.
 type WaitingPart struct {
 	Confidence float64
-	BeganAt    time.Time // when the first part arrived
+	BeganAt    time.Time // see parts
 }
 
 // WaitingParts returns an agent's confidences that wait for a thesis on the given markets, by market.

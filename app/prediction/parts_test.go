@@ -98,6 +98,9 @@ func TestPartsBecomeOne(t *testing.T) {
 		{"the same parts an hour later", []step{
 			{0, "0.6", "kept"}, {0, "Why.", "published"}, {time.Hour, "0.6", "kept"}, {0, "Why.", "published"},
 		}, []string{"1 0.6 Why.", "1 0.6 Why."}},
+		{"newer thesis waits for longer", []step{
+			{0, "Why.", "kept"}, {9*time.Minute + 55*time.Second, "Changed.", "kept"}, {10 * time.Second, "0.6", "published"},
+		}, []string{"1 0.6 Changed."}},
 		{"thesis that waited too long", []step{{0, "Why.", "kept"}, {time.Hour, "0.6", "kept"}, {0, "Now.", "published"}}, []string{"1 0.6 Now."}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -167,6 +170,26 @@ func TestPartsPublishedAlone(t *testing.T) {
 		d.expect(t, "1 0.6 "+prediction.WithoutThesis, "2 0.3 Why.")
 		if n, err := d.db.NewSelect().Table("prediction_parts").Where("published_at IS NULL").Count(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d rows still wait (%v), want none", n, err)
+		}
+	})
+}
+
+// TestNewerConfidenceWaitsNoLonger checks that a confidence is published PartPatience after the first one that it
+// replaced, and that the refusal of a later thesis counts from the first one.
+func TestNewerConfidenceWaitsNoLonger(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.add(t, "1", "0.6")
+		d.wait(prediction.PartPatience - 2*time.Second)
+		d.add(t, "1", "0.62")
+		d.wait(2 * time.Second)
+		if _, err := d.PublishParts(t.Context(), d.now().Add(-prediction.PartPatience)); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(t, "1 0.62 "+prediction.WithoutThesis)
+		_, _, err := d.AddPart(t.Context(), prediction.Part{Agent: d.agent, MarketID: "1", Thesis: "Too late."})
+		if err == nil || !strings.Contains(err.Error(), "within 2 minutes of your first probability") {
+			t.Errorf("a late thesis: got %v", err)
 		}
 	})
 }
