@@ -48,8 +48,9 @@ func intelligence() *Intelligence {
 	return h
 }
 
-func signalServer() *fiber.App {
-	h := intelligence()
+func signalServer() *fiber.App { return serverOf(intelligence()) }
+
+func serverOf(h *Intelligence) *fiber.App {
 	server := fiber.New(fiber.Config{ErrorHandler: func(c *fiber.Ctx, err error) error {
 		p := problem.As(err)
 		return c.Status(p.Status).SendString(p.Code + ": " + p.Detail)
@@ -60,10 +61,11 @@ func signalServer() *fiber.App {
 }
 
 type listAnswer struct {
-	Markets []map[string]any
-	News    []map[string]any
-	AsOf    string
-	Stale   bool
+	Markets    []map[string]any
+	News       []map[string]any
+	NextCursor string
+	AsOf       string
+	Stale      bool
 }
 
 func request(t *testing.T, server *fiber.App, method, target string) (int, string, map[string][]string) {
@@ -105,20 +107,37 @@ func TestListMarkets(t *testing.T) {
 	}
 }
 
-// TestNextCursorOfTheSnapshot checks that a full page of the snapshot has a next cursor, and that a page
-// that isn't full has none.
+// TestNextCursorOfTheSnapshot checks that a full page leads on after its last market. A page that isn't full leads on
+// after the last market of the snapshot, because others may match. A snapshot of few markets holds all of them.
 func TestNextCursorOfTheSnapshot(t *testing.T) {
 	t.Parallel()
-	server := signalServer()
-	for query, leadsOn := range map[string]bool{
-		"": true, "?limit=100": true, "?category=sports&limit=60": true, "?category=sports&limit=61": false, "?q=nothing": false,
+	large, few := intelligence(), intelligence()
+	few.Markets.Publish(signal.Reading[market.Market]{
+		Records: few.Markets.Current().Records[:signal.MaxLimit-1], AsOf: signalsAt.Add(time.Second), Interval: time.Minute,
+	})
+	for _, c := range []struct {
+		of    *Intelligence
+		query string
+		after int // -1 if the list ends
+	}{
+		{large, "", 23}, {large, "?limit=100", 99}, {large, "?category=sports&limit=59", 117}, {large, "?category=sports&limit=60", 119},
+		{large, "?category=economics&limit=60", 118}, {large, "?category=economics&limit=61", 119}, {large, "?q=117", 119}, {large, "?q=nothing", 119},
+		{few, "", 23}, {few, "?limit=99", -1}, {few, "?category=economics&limit=50", 98}, {few, "?category=economics&limit=51", -1}, {few, "?q=nothing", -1},
 	} {
-		_, body, _ := request(t, server, "GET", "/markets"+query)
-		if got := !strings.Contains(body, `"nextCursor":null`); got != leadsOn {
-			t.Errorf("%s has a next cursor: %v; %.200s", query, got, body[len(body)-150:])
+		_, body, _ := request(t, serverOf(c.of), "GET", "/markets"+c.query)
+		var a listAnswer
+		if err := json.Unmarshal([]byte(body), &a); err != nil {
+			t.Fatal(err)
+		}
+		want, records := "", c.of.Markets.Current().Records
+		if c.after >= 0 {
+			want = market.CursorAfter(&records[c.after])
+		}
+		if a.NextCursor != want {
+			t.Errorf("%s of %d markets: got next cursor %q, want %q", c.query, len(records), a.NextCursor, want)
 		}
 	}
-	if _, body, _ := request(t, server, "GET", "/news?limit=5"); !strings.Contains(body, `"nextCursor":null`) {
+	if _, body, _ := request(t, serverOf(large), "GET", "/news?q=nothing"); !strings.Contains(body, `"nextCursor":null`) {
 		t.Errorf("news: %s", body)
 	}
 }

@@ -88,7 +88,7 @@ func (s *Snapshot[T]) matching(limit int, stale bool, match func(i int, record *
 		found, last = found+1, i
 	}
 	if found < limit {
-		last = -1
+		last = s.end()
 	}
 	return s.close(plain, last, stale)
 }

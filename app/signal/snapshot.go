@@ -114,12 +114,21 @@ func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *answer.Form {
 		return a.Form(coding)
 	}
 	last := n - 1
-	if n == len(s.Records) && n < MaxLimit {
-		last = -1 // with so few records, the snapshot holds all of them
+	if n == len(s.Records) {
+		last = s.end()
 	}
 	plain := s.close(bytes.Clone(s.body[:s.ends[n]]), last, stale)
 	kept.CompareAndSwap(nil, answer.New(plain, s.formTag(n, stale)))
 	return kept.Load().Form(coding)
+}
+
+// end returns the record that ends a list of which the snapshot has no more. It is the last one, because there may be
+// more beyond the snapshot. With fewer than MaxLimit records, the snapshot holds all of them, and end returns -1.
+func (s *Snapshot[T]) end() int {
+	if len(s.Records) < MaxLimit {
+		return -1
+	}
+	return len(s.Records) - 1
 }
 
 // close ends an answer. The next page begins after record last. If last is -1, there is no next page.

@@ -427,9 +427,10 @@ export interface paths {
         /**
          * Open markets by volume
          * @description Lists the open markets, highest volume first, unknown volume last, ties by id. The
-         *     answer comes from a snapshot in memory. With sort, status or cursor it is read from the
-         *     database, and counts against the limit of reads. With filters, such a page looks at 1,000
-         *     markets: it may have fewer than limit, or none, although nextCursor is not null.
+         *     answer comes from a snapshot in memory, which may hold only the first of them. With sort, status
+         *     or cursor it is read from the database, and counts against the limit of reads. With filters, a
+         *     page looks at the snapshot, or at 1,000 markets of the database: it may have fewer than limit,
+         *     or none, although nextCursor is not null.
          *
          *     Send a descriptive `User-Agent`. The defaults of scripting libraries are refused
          *     (403 `user_agent_rejected`) unless the request has a valid bearer.
@@ -2440,7 +2441,7 @@ export interface components {
             /** @constant */
             ok: true;
             markets: components["schemas"]["MarketIntelligence"][];
-            /** @description Send as cursor, with the same filters, for the next page. Null at the end. The page after a full one may be empty. */
+            /** @description Send as cursor, with the same filters, for the next page. Null at the end. A page with fewer markets than limit, or none, isn't the last one unless nextCursor is null. */
             nextCursor: components["schemas"]["NextCursor"];
             asOf: components["schemas"]["AsOf"];
             stale: components["schemas"]["Stale"];
