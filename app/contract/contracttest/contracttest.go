@@ -61,6 +61,9 @@ var router = sync.OnceValues(func() (routers.Router, error) {
 	return gorillamux.NewRouter(doc)
 })
 
+// address is the address of the document in errors.
+const address = "https://pulsecast.example/openapi.json"
+
 // schemas compiles the schemas of JSON answers, each once. openapi3filter would compile a schema again for each
 // answer, which takes longer than most requests.
 var schemas = sync.OnceValues(func() (func(pointer ...string) (*jsonschema.Schema, error), error) {
@@ -79,12 +82,12 @@ var schemas = sync.OnceValues(func() (func(pointer ...string) (*jsonschema.Schem
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020) // OpenAPI 3.1
 	compiler.AssertFormat()
-	if err := compiler.AddResource("openapi.json", resource); err != nil {
+	if err := compiler.AddResource(address, resource); err != nil {
 		return nil, err
 	}
 	var compiling sync.Mutex
 	return func(pointer ...string) (*jsonschema.Schema, error) {
-		location := "openapi.json#"
+		location := address + "#"
 		for _, token := range pointer {
 			location += "/" + url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(token))
 		}
