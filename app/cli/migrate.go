@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/partition"
@@ -14,13 +17,16 @@ import (
 
 type migrateCommand struct {
 	Up     migrateUp     `cmd:"" help:"Apply all pending migrations."`
-	Down   migrateDown   `cmd:"" help:"Undo the last group of migrations."`
+	Down   migrateDown   `cmd:"" help:"Undo the last group of migrations, which drops its tables with all their rows."`
 	Status migrateStatus `cmd:"" help:"List the migrations, and which of them are applied."`
 }
 
 type (
-	migrateUp     struct{ config.Config }
-	migrateDown   struct{ config.Config }
+	migrateUp   struct{ config.Config }
+	migrateDown struct {
+		config.Config
+		DropEverything bool `help:"Drop every table although the database has agents or admins. Write a backup first."`
+	}
 	migrateStatus struct{ config.Config }
 )
 
@@ -34,11 +40,41 @@ func (m *migrateUp) Run(ctx context.Context) error {
 	})
 }
 
-// Run undoes the last group of migrations.
+// Run undoes the last group of migrations. It refuses if a server uses the SQLite file, or if rows
+// would be lost that can't be made again.
 func (m *migrateDown) Run(ctx context.Context) error {
-	return openDatabase(ctx, m.Config, func(db *database.DB) error {
+	return openDatabase(ctx, m.Config, func(db *database.DB) (err error) {
+		release, err := db.Claim()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, release()) }()
+		if !m.DropEverything {
+			if err := refuseIfUsed(ctx, db); err != nil {
+				return err
+			}
+		}
 		return printMigrated(ctx, os.Stdout, "undone", db.Rollback)
 	})
+}
+
+// refuseIfUsed returns an error if a migrated database has rows that can't be made again.
+func refuseIfUsed(ctx context.Context, db *database.DB) error {
+	applied, err := db.Applied(ctx)
+	if err != nil || len(applied) == 0 {
+		return err
+	}
+	// Without agents there are no predictions and no keys. The first migration makes the reference agents.
+	agents, _, err := agent.Store{}.List(ctx, db.Reader, agent.Filter{Kind: agent.Ordinary, Limit: 1})
+	if err != nil {
+		return err
+	}
+	people, err := admin.Store{}.List(ctx, db.Reader)
+	if err != nil || len(agents)+len(people) == 0 {
+		return err
+	}
+	return errors.New("the database has agents or admins, and migrate down would drop every table. " +
+		"Write a backup first (pulsecast backup FILE). Then --drop-everything drops them anyway")
 }
 
 // Run lists the migrations, and which of them are applied.
