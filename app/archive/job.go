@@ -26,34 +26,34 @@ const (
 )
 
 // Tick seals the days that have ended, erases requested texts, and asks the sources whether
-// archived posts still exist. It fits worker.Job. It stores for ReadStatus whether sealing and
-// erasing succeeded.
+// archived posts still exist. A failed step doesn't stop the others, because an erasure must not
+// wait until an unrelated fault is repaired. It fits worker.Job. It stores for ReadStatus whether
+// sealing and erasing succeeded.
 func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
-	more, err := s.sealDue(ctx)
-	if err == nil {
-		err = s.requestErasures(ctx)
-	}
-	if err == nil {
-		err = s.Redact(ctx)
-	}
+	more, err := s.sealAndErase(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return 0, err // the node stops
 	}
 	// A run that took too long is also stored, although its ctx has ended.
-	if err = errors.Join(err, noteJob(context.WithoutCancel(ctx), s.DB, s.Now(), err)); err != nil {
-		return 0, err
-	}
-	if more {
+	err = errors.Join(err, noteJob(context.WithoutCancel(ctx), s.DB, s.Now(), err))
+	if err == nil && more {
 		next = time.Second
 	}
-	return next, s.lookForPosts(ctx)
+	return next, errors.Join(err, s.lookForPosts(ctx))
+}
+
+// sealAndErase does the work in the storage. more reports whether days are left for the next run.
+func (s *Sealer) sealAndErase(ctx context.Context) (more bool, err error) {
+	if err := Probe(ctx, s.Storage); err != nil {
+		return false, err // every write would fail
+	}
+	more, err = s.sealDue(ctx)
+	sealed := err == nil && !more
+	return more, errors.Join(err, s.requestErasures(ctx), s.Redact(ctx, sealed))
 }
 
 // sealDue seals the days that have ended. more reports whether days are left for the next run.
 func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
-	if err := Probe(ctx, s.Storage); err != nil {
-		return false, err
-	}
 	latest := DayOf(s.Now().Add(-settled).AddDate(0, 0, -1))
 	for range daysPerRun {
 		if err := s.finishLast(ctx); err != nil {

@@ -126,46 +126,82 @@ func (s *Sealer) requestErasures(ctx context.Context) error {
 }
 
 const (
-	requestsPerRun = 500
-	redactedDays   = 400 // days in one run
+	requestsAtOnce = 500
+	redactedDays   = 400 // days after which progress is stored
+	daysNamed      = 5   // failed days that an error names at most
 )
 
-// Redact erases requested texts. It processes the open requests day by day, for a limited number of
-// days. It may be stopped at any time and run again.
-func (s *Sealer) Redact(ctx context.Context) error {
-	var open []request
-	err := s.DB.Reader.NewSelect().Model(&open).Where("done_at IS NULL").OrderExpr("id").Limit(requestsPerRun).Scan(ctx)
-	if err != nil {
-		return fmt.Errorf("list redactions: %w", err)
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	from := slices.MinFunc(open, func(a, b request) int { return strings.Compare(a.NextDay, b.NextDay) }).NextDay
-	to := slices.MaxFunc(open, func(a, b request) int { return strings.Compare(a.LastDay, b.LastDay) }).LastDay
-	days, err := dayNames(ctx, s.DB.Reader, from, to, redactedDays)
-	if err != nil {
-		return err
-	}
-	for _, day := range days {
-		if err := s.redactDay(ctx, day, open); err != nil {
-			return fmt.Errorf("redact %s: %w", day, err)
+// Redact erases requested texts. It may be stopped at any time and run again. A request stays open
+// if a day that can hold its record couldn't be processed, so the next run tries again. Without
+// sealed, every request stays open for later days: the storage may hold a day that the database
+// doesn't list yet.
+func (s *Sealer) Redact(ctx context.Context, sealed bool) error {
+	var failed []error
+	for last := uuid.Nil; ; {
+		var open []request
+		err := s.DB.Reader.NewSelect().Model(&open).Where("done_at IS NULL").Where("id > ?", last).
+			OrderExpr("id").Limit(requestsAtOnce).Scan(ctx)
+		if err != nil {
+			return errors.Join(append(failed, fmt.Errorf("list redactions: %w", err))...)
+		}
+		if len(open) == 0 {
+			return errors.Join(failed...)
+		}
+		last = open[len(open)-1].ID
+		if err := s.redactAll(ctx, open, sealed); err != nil {
+			failed = append(failed, err)
 		}
 	}
-	return s.advance(ctx, open, days)
 }
 
-// advance stores the progress of the open requests.
-func (s *Sealer) advance(ctx context.Context, open []request, days []string) error {
-	ids := make([]uuid.UUID, len(open))
-	for i := range open {
-		ids[i] = open[i].ID
+// redactAll processes requests day by day.
+func (s *Sealer) redactAll(ctx context.Context, open []request, sealed bool) error {
+	from := slices.MinFunc(open, func(a, b request) int { return strings.Compare(a.NextDay, b.NextDay) }).NextDay
+	to := slices.MaxFunc(open, func(a, b request) int { return strings.Compare(a.LastDay, b.LastDay) }).LastDay
+	processed := slices.Clone(open) // the requests without a failed day
+	var failed []error
+	for more := true; more; {
+		days, err := dayNames(ctx, s.DB.Reader, from, to, redactedDays)
+		if err != nil {
+			return errors.Join(append(failed, err)...)
+		}
+		for _, day := range days {
+			if err := ctx.Err(); err != nil {
+				return errors.Join(append(failed, err)...)
+			}
+			if err := s.redactDay(ctx, day, open); err != nil {
+				if len(failed) < daysNamed {
+					failed = append(failed, fmt.Errorf("redact %s: %w", day, err))
+				}
+				processed = slices.DeleteFunc(processed, func(r request) bool { return r.covers(day) })
+			}
+			from = day
+		}
+		more = len(days) == redactedDays
+		if err := s.advance(ctx, processed, from, sealed && !more); err != nil {
+			return errors.Join(append(failed, err)...)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// covers reports whether a day can hold the record of a request, and is not yet processed.
+func (r *request) covers(day string) bool { return r.NextDay <= day && day <= r.LastDay }
+
+// advance stores that requests are processed up to a day, or done.
+func (s *Sealer) advance(ctx context.Context, list []request, day string, done bool) error {
+	if len(list) == 0 {
+		return nil
+	}
+	ids := make([]uuid.UUID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
 	}
 	q := s.DB.NewUpdate().Model((*request)(nil)).Where("id IN (?)", bun.List(ids))
-	if len(days) == redactedDays {
-		q = q.Set("next_day = ?", days[len(days)-1])
-	} else {
+	if done {
 		q = q.Set("done_at = ?", database.Now(s.Now()))
+	} else {
+		q = q.Set("next_day = ?", day).Where("next_day < ?", day)
 	}
 	if _, err := q.Exec(ctx); err != nil {
 		return fmt.Errorf("note redactions: %w", err)
@@ -206,7 +242,7 @@ type record struct{ table, id string }
 func (d *Day) wanted(ctx context.Context, open []request) (map[record]string, error) {
 	found, agents := map[record]string{}, map[string]string{}
 	for _, r := range open {
-		if r.NextDay > d.Manifest.Day || r.LastDay < d.Manifest.Day {
+		if !r.covers(d.Manifest.Day) {
 			continue
 		}
 		if r.Kind == Profiles {

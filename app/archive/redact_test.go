@@ -86,6 +86,96 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// TestFaultyDayDelaysNoOther checks that a day that can't be read, or that isn't recorded as sealed
+// again yet, doesn't stop erasures in the other days. Once it is repaired, it lacks the texts too.
+func TestFaultyDayDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	damaged := func(b []byte) []byte { return b[:len(b)/2] }
+	for _, c := range []struct {
+		name, faulty, file, other string
+		left                      int64 // requests that stay open
+	}{
+		{"first day damaged", "2026-11-21", "texts/news-hackernews.parquet", "2026-11-22", 1},
+		{"last day not recorded", "2026-11-22", "prices-polymarket.parquet", "2026-11-21", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, database.SQLite)
+			for i := range 2 {
+				w.set(day.AddDate(0, 0, i).Add(12 * time.Hour))
+				w.read([]market.Market{yesNo("m")}, nil, []news.Item{post("n1"), post("n2"), post("n3")})
+			}
+			w.set(day.AddDate(0, 0, 2).Add(time.Hour))
+			w.mustTick()
+			if c.left == 2 { // as after restoring a backup of the database
+				w.exec("DELETE FROM archive_days WHERE day = ?", c.faulty)
+			}
+			path := archive.Path(c.faulty, c.file)
+			intact, err := archive.ReadObject(t.Context(), w.storage, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.edit(path, damaged)
+			err = archive.RequestRedaction(t.Context(), w.db, w.now(), true,
+				archive.Request{Table: archive.News, Record: "n1", Reason: archive.Ordered},
+				archive.Request{Table: archive.News, Record: "n2", Reason: archive.Deleted, First: c.other, Last: c.other})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.tick(); err == nil || !strings.Contains(err.Error(), c.faulty) {
+				t.Errorf("the run with a faulty day: %v", err)
+			}
+			if texts := textsOf(w, c.other, archive.News); len(texts) != 1 || texts["n3"] == "" {
+				t.Errorf("%s: texts %v, want those of n3 alone", c.other, texts)
+			}
+			if n, err := w.db.NewSelect().Table("redaction_requests").Where("done_at IS NULL").Count(t.Context()); n != c.left || err != nil {
+				t.Errorf("%d requests are open, %v; want %d", n, err, c.left)
+			}
+			w.edit(path, func([]byte) []byte { return intact })
+			w.mustTick()
+			if texts := textsOf(w, c.faulty, archive.News); len(texts) != 2 || texts["n1"] != "" {
+				t.Errorf("%s: texts %v, want those of n2 and n3", c.faulty, texts)
+			}
+			if n, err := w.db.NewSelect().Table("redaction_requests").Where("done_at IS NULL").Count(t.Context()); n != 0 || err != nil {
+				t.Errorf("after the repair, %d requests are open, %v", n, err)
+			}
+		})
+	}
+}
+
+// TestPostsAreLookedForDespiteFaults checks that a deleted post is erased from the database while the
+// storage fails or a day can't be sealed.
+func TestPostsAreLookedForDespiteFaults(t *testing.T) {
+	t.Parallel()
+	const last = "days/2026-11-21/manifest.json"
+	for name, fault := range map[string]func(w *world){
+		"unreachable": func(w *world) { w.storage.set(true) },
+		"day missing": func(w *world) { w.edit(last, func([]byte) []byte { return nil }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, database.SQLite)
+			w.sealer.Posts = map[string]archive.FindPosts{"hackernews": func(context.Context, []string) (there, deleted []string, err error) {
+				return nil, []string{"n1"}, nil
+			}}
+			w.readPlain()
+			if err := (news.Store{}).Observe(t.Context(), w.db, []news.Item{post("n1")}); err != nil {
+				t.Fatal(err)
+			}
+			w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+			w.mustTick()
+			w.set(w.now().Add(21 * time.Hour))
+			fault(w)
+			if err := w.tick(); err == nil {
+				t.Error("a run with a fault succeeded")
+			}
+			if _, found, err := (news.Store{}).ByID(t.Context(), w.db, "n1"); found || err != nil {
+				t.Errorf("the deleted post is found: %t, %v", found, err)
+			}
+		})
+	}
+}
+
 // texts is an Exporter of the given agents, with one prediction each.
 type texts struct{ agents []string }
 
@@ -227,7 +317,7 @@ func TestDeletedPosts(t *testing.T) {
 
 func (w *world) mustRedact() {
 	w.t.Helper()
-	if err := w.sealer.Redact(w.t.Context()); err != nil {
+	if err := w.sealer.Redact(w.t.Context(), true); err != nil {
 		w.t.Fatal(err)
 	}
 }
