@@ -2,8 +2,12 @@ package archive_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,7 +77,8 @@ func roundTrip[T any](t *testing.T, table string, row T) {
 
 func TestFolder(t *testing.T) {
 	t.Parallel()
-	ctx, folder := t.Context(), archive.OpenFolder(t.TempDir()+"/made")
+	ctx, root := t.Context(), t.TempDir()+"/made"
+	folder := archive.OpenFolder(root)
 	if _, err := folder.Open(ctx, "days/x"); !errors.Is(err, archive.ErrNotExist) {
 		t.Errorf("open a missing object: got %v, want ErrNotExist", err)
 	}
@@ -88,6 +93,14 @@ func TestFolder(t *testing.T) {
 	list, err := folder.List(ctx, "days/")
 	if err != nil || len(list) != 2 || list[0].Name != "days/a/1" || list[1].Size != int64(len("days/b/1")) {
 		t.Errorf("list: %v, %v", list, err)
+	}
+	for what, put := range map[string]func(context.Context, string, io.Reader, int64) error{"Put": folder.Put, "PutNew": folder.PutNew} {
+		if err := put(ctx, "days/a", strings.NewReader("texts"), 5); err == nil {
+			t.Errorf("%s replaced a folder", what)
+		}
+		if left, err := filepath.Glob(root + "/days/*.part"); len(left) > 0 || err != nil {
+			t.Errorf("%s left %v, %v", what, left, err)
+		}
 	}
 	if err := errors.Join(folder.Delete(ctx, "days/a/1"), folder.Delete(ctx, "days/a/1")); err != nil {
 		t.Errorf("deleting twice: got %v, want no error", err)

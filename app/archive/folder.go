@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Folder is an archive in a local folder.
@@ -45,15 +46,8 @@ func (f *Folder) Open(_ context.Context, name string) (Object, error) {
 // List implements Storage.
 func (f *Folder) List(_ context.Context, prefix string) ([]Info, error) {
 	var list []Info
-	err := filepath.WalkDir(f.root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(f.root, path)
-		if err != nil {
-			return err
-		}
-		if name = filepath.ToSlash(name); !strings.HasPrefix(name, prefix) || strings.HasSuffix(name, unfinished) {
+	err := f.walk(prefix, func(name string, d fs.DirEntry) error {
+		if strings.HasSuffix(name, unfinished) {
 			return nil
 		}
 		info, err := d.Info()
@@ -69,6 +63,42 @@ func (f *Folder) List(_ context.Context, prefix string) ([]Info, error) {
 	return list, err
 }
 
+// RemoveUnfinished removes the temporary files whose names begin with prefix and that were last
+// written before a time. A killed process leaves them, and List doesn't return them.
+func (f *Folder) RemoveUnfinished(_ context.Context, prefix string, before time.Time) error {
+	err := f.walk(prefix, func(name string, d fs.DirEntry) error {
+		if !strings.HasSuffix(name, unfinished) {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil || !info.ModTime().Before(before) {
+			return err
+		}
+		return os.Remove(f.path(name))
+	})
+	if errors.Is(err, fs.ErrNotExist) { // or another node has just placed or removed a file
+		return nil
+	}
+	return err
+}
+
+// walk calls visit with each file whose name begins with prefix.
+func (f *Folder) walk(prefix string, visit func(name string, d fs.DirEntry) error) error {
+	return filepath.WalkDir(f.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(f.root, path)
+		if err != nil {
+			return err
+		}
+		if name = filepath.ToSlash(name); !strings.HasPrefix(name, prefix) {
+			return nil
+		}
+		return visit(name, d)
+	})
+}
+
 // unfinished is the suffix of a file that is being written.
 const unfinished = ".part"
 
@@ -79,9 +109,7 @@ func (f *Folder) Put(_ context.Context, name string, content io.Reader, _ int64)
 
 // PutNew implements Writable. It uses a hard link, which fails if the name exists.
 func (f *Folder) PutNew(_ context.Context, name string, content io.Reader, _ int64) error {
-	return f.write(name, content, func(from, to string) error {
-		return errors.Join(os.Link(from, to), os.Remove(from))
-	})
+	return f.write(name, content, os.Link)
 }
 
 // write writes a temporary file beside the target, syncs it and calls place to give it its name.
@@ -98,10 +126,13 @@ func (f *Folder) write(name string, content io.Reader, place func(from, to strin
 	if err == nil {
 		err = file.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = place(file.Name(), path)
 	}
-	if err := place(file.Name(), path); err != nil {
+	if left := os.Remove(file.Name()); !errors.Is(left, fs.ErrNotExist) { // a rename leaves none
+		err = errors.Join(err, left)
+	}
+	if err != nil {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))

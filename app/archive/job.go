@@ -49,7 +49,22 @@ func (s *Sealer) sealAndErase(ctx context.Context) (more bool, err error) {
 	}
 	more, err = s.sealDue(ctx)
 	sealed := err == nil && !more
-	return more, errors.Join(err, s.requestErasures(ctx), s.Redact(ctx, sealed))
+	return more, errors.Join(err, s.requestErasures(ctx), s.Redact(ctx, sealed), s.removeUnfinished(ctx))
+}
+
+// removeUnfinished removes the temporary files that killed processes have left, because they may
+// hold texts that were erased since. No run still writes a file that is older than two runs.
+func (s *Sealer) removeUnfinished(ctx context.Context) error {
+	f, ok := s.Storage.(interface {
+		RemoveUnfinished(ctx context.Context, prefix string, before time.Time) error
+	})
+	if !ok {
+		return nil // only a folder has temporary files
+	}
+	if err := f.RemoveUnfinished(ctx, "days/", s.Now().Add(-2*Timeout)); err != nil {
+		return fmt.Errorf("remove unfinished files: %w", err)
+	}
+	return nil
 }
 
 // sealDue seals the days that have ended. more reports whether days are left for the next run.

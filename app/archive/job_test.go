@@ -3,6 +3,8 @@ package archive_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -241,6 +243,46 @@ func TestStoppedWhileSealing(t *testing.T) {
 		}
 		if rows := rowsOf[archive.PriceRow](w, "2026-11-21", archive.Prices); len(rows) != 1 {
 			t.Errorf("stopped at write %d: %d rows", stop, len(rows))
+		}
+	}
+}
+
+// TestUnfinishedFilesAreRemoved checks that the job removes the temporary files of killed processes,
+// and no others.
+func TestUnfinishedFilesAreRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, database.SQLite)
+	root := t.TempDir()
+	w.storage.Writable = archive.OpenFolder(root)
+	w.sealer.Storage = w.storage.Writable
+	w.readPlain()
+	w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+	w.mustTick()
+	files := []struct {
+		name string
+		age  time.Duration
+		left bool
+	}{
+		{"days/2026-11-21/texts/news-hackernews.parquet.1.part", 2*archive.Timeout + time.Second, false},
+		{"days/2026-11-21/texts/news-hackernews.parquet.2.part", 2*archive.Timeout - time.Second, true},
+		{"days/2026-11-21/manifest.json", 2*archive.Timeout + time.Second, true},
+		{"download.part", 2*archive.Timeout + time.Second, true},
+	}
+	for _, f := range files {
+		path := filepath.Join(root, f.name)
+		if _, err := os.Stat(path); err != nil {
+			if err := os.WriteFile(path, []byte("texts"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(path, time.Time{}, w.now().Add(-f.age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.mustTick()
+	for _, f := range files {
+		if _, err := os.Stat(filepath.Join(root, f.name)); (err == nil) != f.left {
+			t.Errorf("%s: %v, want it left: %t", f.name, err, f.left)
 		}
 	}
 }
