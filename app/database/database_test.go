@@ -3,9 +3,11 @@ package database_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +43,57 @@ func TestMigrateUpAndDown(t *testing.T) {
 			t.Fatalf("status %v: %v", status, err)
 		}
 	})
+}
+
+// cut is a query hook that cancels a context at a change of the table of migrations.
+type cut struct {
+	change int // 1 is the first
+	cancel func()
+}
+
+func (c *cut) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
+	if strings.Contains(e.Query, "bun_migrations") && (e.Operation() == "INSERT" || e.Operation() == "DELETE") {
+		if c.change--; c.change == 0 {
+			c.cancel()
+		}
+	}
+	return ctx
+}
+
+func (*cut) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// TestInterruptedMigration checks that a process may end at each change of the table of migrations,
+// and the next start has the whole schema. A migration is marked in its transaction, and again after it.
+func TestInterruptedMigration(t *testing.T) {
+	t.Parallel()
+	for change := 1; change <= 2; change++ {
+		for _, down := range []bool{false, true} {
+			t.Run(fmt.Sprintf("change %d, down %t", change, down), func(t *testing.T) {
+				t.Parallel()
+				dbtest.Each(t, func(t *testing.T, db *database.DB) {
+					run := db.Rollback
+					if !down {
+						if _, err := db.Rollback(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+						run = db.Migrate
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					db.Watch(&cut{change, cancel})
+					if _, err := run(ctx); !errors.Is(err, context.Canceled) {
+						t.Fatalf("the interrupted run: %v", err)
+					}
+					if _, err := db.Migrate(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := db.ExecContext(t.Context(), "SELECT count(*) FROM agents"); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestSQLitePathIsTakenAsItIs checks that everything after sqlite:// is the path, including

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/migrate"
 
 	"github.com/pulsecast/pulsecast/migrations"
@@ -68,7 +69,20 @@ func (db *DB) migrator() (*migrate.Migrator, error) {
 	}
 	return migrate.NewMigrator(db.DB, set,
 		migrate.WithTemplateData(db.Kind.words()),
-		migrate.WithMarkAppliedOnSuccess(true)), nil
+		migrate.WithMarkAppliedOnSuccess(true),
+		migrate.AfterMigration(mark),
+		migrate.WithUpsert(true)), nil // Bun marks it again after the commit
+}
+
+// mark records in the transaction of a migration that it is applied, or undone. Bun does so only
+// after the commit, so a crash in between would leave a schema that no later start can migrate.
+func mark(ctx context.Context, tx bun.IConn, m *migrate.Migration) error {
+	query, args := "INSERT INTO bun_migrations (name, group_id) VALUES (?, ?)", []any{m.Name, m.GroupID}
+	if m.IsApplied() {
+		query, args = "DELETE FROM bun_migrations WHERE name = ?", []any{m.Name}
+	}
+	_, err := tx.ExecContext(ctx, query, args...)
+	return err
 }
 
 func (db *DB) withMigrator(
