@@ -63,6 +63,18 @@ func postsOf(ctx context.Context, d *Day, now time.Time) ([]*post, error) {
 	return slices.Collect(maps.Values(found)), nil
 }
 
+// HasPost reports whether a sealed day holds, or held, the texts of a post. A post of a day that isn't
+// sealed yet is not found.
+func HasPost(ctx context.Context, db bun.IDB, id string) (bool, error) {
+	var found []int64
+	err := db.NewRaw("SELECT 1 FROM archive_posts WHERE id = ? UNION ALL SELECT 1 FROM redaction_requests WHERE kind = ? AND record = ?",
+		id, News, id).Scan(ctx, &found)
+	if err != nil {
+		return false, fmt.Errorf("look for an archived post: %w", err)
+	}
+	return len(found) > 0, nil
+}
+
 // addPosts records posts whose texts a sealed day contains.
 func addPosts(ctx context.Context, tx bun.Tx, list []*post) error {
 	for part := range slices.Chunk(list, 500) {
