@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 
@@ -25,6 +24,7 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 		return err
 	}
 	var who [2]*agent.Agent
+	var chosen []components.Agent // that may be offered
 	for i, name := range []string{"a", "b"} {
 		handle := at.get(name)
 		if handle == "" {
@@ -42,6 +42,9 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 			return err
 		}
 		*map[string]**pages.Side{"a": &p.A, "b": &p.B}[name] = side
+		if who[i].Status != agent.Disabled {
+			chosen = append(chosen, side.Row.Agent)
+		}
 	}
 	if who[0] != nil && who[1] != nil {
 		if who[0].ID == who[1].ID {
@@ -51,9 +54,9 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 		}
 	}
 	if p.A == nil || p.B == nil {
-		p.Pairs, p.PairsWith = pairsOf(p.Agents, cmp.Or(p.A, p.B))
+		p.Pairs, p.PairsWith = pairsOf(p.Agents, chosen)
 	}
-	p.Agents = withChosen(p.Agents, p.A, p.B)
+	p.Agents = withChosen(p.Agents, chosen)
 	return show(c, pages.Compare(p))
 }
 
@@ -63,24 +66,20 @@ const maxPairs = 4
 // pairsOf suggests comparisons between agents of the board, which is in order of rank. If an agent
 // is chosen, each pair contains it, and with is its name. Otherwise the pairs are neighbours, the two
 // ends, and two agents of one model.
-func pairsOf(board []components.Agent, chosen *pages.Side) (pairs []pages.Pair, with string) {
+func pairsOf(board, chosen []components.Agent) (pairs []pages.Pair, with string) {
 	if len(board) < 2 {
 		return nil, ""
 	}
-	if chosen != nil {
-		return pairsWith(board, chosen.Row.Agent), chosen.Row.Agent.Name
+	if len(chosen) > 0 {
+		return pairsWith(board, chosen[0]), chosen[0].Name
 	}
 	return examplePairs(board), ""
 }
 
 // withChosen puts the chosen agents before the agents to choose from, unless they are among them.
-func withChosen(board []components.Agent, chosen ...*pages.Side) []components.Agent {
+func withChosen(board, chosen []components.Agent) []components.Agent {
 	var more []components.Agent
-	for _, side := range chosen {
-		if side == nil {
-			continue
-		}
-		of := side.Row.Agent
+	for _, of := range chosen {
 		if !slices.ContainsFunc(board, func(x components.Agent) bool { return x.Handle == of.Handle }) {
 			more = append(more, of)
 		}
