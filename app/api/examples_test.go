@@ -207,7 +207,7 @@ type clock struct{ seconds atomic.Int64 }
 
 func (c *clock) now() time.Time { return examplesAt.Add(time.Duration(c.seconds.Load()) * time.Second) }
 
-// sampleURL returns the address of a SQLite database of its own with the demo's world at examplesAt.
+// sampleURL returns the address of a SQLite database with the demo's world at examplesAt. Each test gets a copy.
 var sampleURL = dbtest.Filled(func(ctx context.Context, db *database.DB) error { return demo.Seed(ctx, db, examplesAt) })
 
 // sampleService runs the demo's world at examplesAt, and returns a key of one of its agents.

@@ -39,8 +39,10 @@ func NewBreaker(s Storage, log *slog.Logger) Storage {
 		Timeout:      breakFor,
 		ReadyToTrip:  func(n gobreaker.Counts) bool { return n.ConsecutiveFailures > 0 },
 		IsSuccessful: func(err error) bool { return !errors.Is(err, ErrSilent) },
-		// A caller that left says nothing about the archive.
-		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+		// A caller that left, or whose time is over, says nothing about the archive.
+		IsExcluded: func(err error) bool {
+			return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+		},
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			level := slog.LevelWarn
 			if to == gobreaker.StateClosed {
@@ -85,7 +87,7 @@ func (b *breaker) open(ctx context.Context, name string) (Object, error) {
 		case opened <- result{o, err}:
 		case <-left:
 			if err == nil {
-				_ = o.Close() // nobody reads it
+				_ = o.Close() // it comes too late for its reader
 			}
 		}
 	}()

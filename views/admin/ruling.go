@@ -53,7 +53,7 @@ type RulingPrediction struct {
 	Happened               string // name of the winning outcome
 	Source, Reason         string // source of the result
 	Brier, Edge            *float64
-	Hidden                 bool   // by itself
+	Hidden                 bool   // an admin has hidden this text, and not only all texts of its agent
 	TextsHidden            bool   // all texts of its agent are hidden
 	Until                  string // "baseline" or "close" while the prediction is not revealed, else ""
 	HorizonAt, CreatedAt   time.Time

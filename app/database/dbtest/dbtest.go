@@ -81,10 +81,13 @@ func URL(t testing.TB, kind database.Kind) string {
 	return postgresURL(t, server)
 }
 
-var sqliteURL = Filled(func(context.Context, *database.DB) error { return nil })
+var sqliteURL = Filled(empty)
 
-// Filled returns a function that gives each test the address of its own copy of a migrated SQLite database. fill fills
-// the original, for the first test that asks.
+// empty leaves a migrated database as it is.
+func empty(context.Context, *database.DB) error { return nil }
+
+// Filled returns a function that copies a SQLite database for each test, and returns the address of the copy. When the
+// first test asks, the original is migrated, and fill fills it.
 func Filled(fill func(context.Context, *database.DB) error) func(testing.TB) (address string) {
 	original := sync.OnceValues(func() ([]byte, error) {
 		dir, err := os.MkdirTemp("", "pulsecast-template")
@@ -112,17 +115,15 @@ func Filled(fill func(context.Context, *database.DB) error) func(testing.TB) (ad
 	}
 }
 
-func migrate(address string, then ...func(context.Context, *database.DB) error) error {
+// migrate migrates a database and fills it.
+func migrate(address string, fill func(context.Context, *database.DB) error) error {
 	ctx := context.Background()
 	db, err := database.Open(ctx, address)
 	if err != nil {
 		return err
 	}
-	_, err = db.Migrate(ctx)
-	for _, f := range then {
-		if err == nil {
-			err = f(ctx, db)
-		}
+	if _, err = db.Migrate(ctx); err == nil {
+		err = fill(ctx, db)
 	}
 	return errors.Join(err, db.Close())
 }
@@ -179,7 +180,7 @@ func makeTemplate(admin *database.DB, server, name string) error {
 			return err
 		}
 	}
-	if err := migrate(withDatabase(server, building)); err != nil {
+	if err := migrate(withDatabase(server, building), empty); err != nil {
 		return err
 	}
 	if Partitioned() {
