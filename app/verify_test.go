@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -102,4 +103,61 @@ func tampering(t *testing.T, base string, tamper func(path string, answer map[st
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// TestVerifyPrevious checks that both verifications know the agent's previous confidence: a confidence in the other
+// one of two outcomes counts as its complement, and with more outcomes only the same one counts.
+func TestVerifyPrevious(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal("python3 is needed; install it with: apt-get install python3")
+	}
+	const prediction = `{"id":%q,"confidence":%v,"status":"open","weight":%v,"agent":{"id":"a","handle":"a"},"salt":null,"hash":null,
+		"resolution":null,"scores":null,
+		"market":{"id":"m","outcome":%q,"event":null,"category":"sports","scheduledCloseAt":"2026-12-01T00:00:00Z"},
+		"baseline":{"probability":%v,"before":%[6]v,"after":%[6]v,"beforeBid":null,"beforeAsk":null,"afterBid":null,"afterAsk":null,
+			"medianBid":null,"medianAsk":null,"previous":%[7]v}}`
+	first := fmt.Sprintf(prediction, "1", .7, 1, "Yes", .6, .6, "null")
+	repeat := fmt.Sprintf(prediction, "3", .7, .25, "Yes", .7, .6, .7)
+	for name, c := range map[string]struct {
+		outcomes, second string
+		finds            string
+	}{
+		"the other of two":            {`"Yes","No"`, fmt.Sprintf(prediction, "2", .3, .5, "No", .3, .4, .3), ""},
+		"the other of two, forgotten": {`"Yes","No"`, fmt.Sprintf(prediction, "2", .3, .5, "No", .4, .4, "null"), "previous"},
+		"one of three":                {`"Yes","No","Neither"`, fmt.Sprintf(prediction, "2", .3, .5, "No", .4, .4, "null"), ""},
+		"one of three, another":       {`"Yes","No","Neither"`, fmt.Sprintf(prediction, "2", .3, .5, "No", .3, .4, .3), "previous"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/api/predictions":
+					fmt.Fprintf(w, `{"ok":true,"predictions":[%s,%s,%s],"nextCursor":null}`, repeat, c.second, first)
+				case "/api/intelligence/markets/m":
+					fmt.Fprintf(w, `{"ok":true,"market":{"outcomes":[%s]}}`, c.outcomes)
+				default:
+					fmt.Fprint(w, `{"ok":true,"asOf":null,"leaderboard":[],"nextCursor":null}`)
+				}
+			}))
+			t.Cleanup(server.Close)
+			script, err := exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", server.URL).CombinedOutput()
+			checkPrevious(t, "verify.py", c.finds, string(script), err)
+			own, err := command(t, nil, "verify", server.URL).CombinedOutput()
+			checkPrevious(t, "pulsecast verify", c.finds, string(own), err)
+		})
+	}
+}
+
+// checkPrevious expects no difference, or exactly one that names what it finds.
+func checkPrevious(t *testing.T, what, finds, out string, err error) {
+	t.Helper()
+	want := " 0 differences"
+	if finds != "" {
+		want = " 1 difference"
+	}
+	if (err == nil) != (finds == "") || !strings.Contains(out, want) || !strings.Contains(out, finds) {
+		t.Errorf("%s: %v, want%s with %q\n%s", what, err, want, finds, out)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
@@ -167,7 +168,7 @@ func TestModelsCompareAndChanges(t *testing.T) {
 		b.expectPages(t, "/api/changes", "changes", "kind", "market_voided prediction_voided")
 		changes := b.do(t, call{path: "/api/changes"}).fine()
 		if changes.text("changes", 0, "market", "question") != "Will hail win?" || changes.at("changes", 0, "prediction") != nil ||
-			changes.text("changes", 1, "prediction", "id") != id || changes.text("changes", 1, "note") != "a test" || changes.text("rules", 0, "version") != "2" {
+			changes.text("changes", 1, "prediction", "id") != id || changes.text("changes", 1, "note") != "a test" || changes.text("rules", 0, "version") != score.RulesVersion {
 			t.Errorf("changes: %s", changes.raw)
 		}
 		both := b.do(t, call{path: "/api/compare?a=ada&b=bob"}).fine()

@@ -80,20 +80,26 @@ func settledOf(rows []settledRow) []score.Settled {
 		market  string
 		outcome int
 	}
-	last := map[side]int{}
+	last, latest := map[side]int{}, map[string]int{}
 	list := make([]score.Settled, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		on := side{r.MarketID, *r.OutcomeIndex}
-		previous, ok := last[on]
-		if !ok || r.BaselinePrevious == nil || *r.BaselinePrevious != rows[previous].Confidence {
-			previous = -1 // the previous prediction isn't in rows
-		}
-		last[on] = i
 		list[i] = score.Settled{
-			P: r.Confidence, Q: *r.Baseline, Y: *r.ResolutionValue, Bounds: r.Bounds(), Index: *r.WeightIndex, Previous: previous,
+			P: r.Confidence, Q: *r.Baseline, Y: *r.ResolutionValue, Bounds: r.Bounds(), Index: *r.WeightIndex, Previous: -1,
 			Event: r.EventKey, Category: r.ClusterCategory, Day: r.ClusterDay, Horizon: horizon(&r.Prediction),
 		}
+		if said := r.BaselinePrevious; said != nil {
+			same, ok := last[on]
+			other, spoke := latest[r.MarketID]
+			switch { // If neither matches, the previous prediction isn't in rows.
+			case ok && *said == rows[same].Confidence:
+				list[i].Previous = same
+			case spoke && *said == score.Complement(rows[other].Confidence):
+				list[i].Previous, list[i].Opposite = other, true
+			}
+		}
+		last[on], latest[r.MarketID] = i, i
 	}
 	return list
 }

@@ -22,7 +22,7 @@ import (
 type bet struct {
 	event, category string
 	p, q, y         float64
-	index           int
+	index, outcome  int
 	previous        *float64
 	closes          time.Time
 	published       time.Time
@@ -36,12 +36,11 @@ func (w *world) settled(id uuid.UUID, b bet) uuid.UUID {
 	if err := (market.Store{}).Observe(w.t.Context(), w.db, []market.Market{m}); err != nil {
 		w.t.Fatal(err)
 	}
-	var side int
 	edge, brier := score.Edge(b.p, b.q, b.y), score.Brier(b.p, b.y)
 	made := database.NewID(b.published)
 	w.add(&prediction.Prediction{
 		ID: made, AgentID: id, Title: fmt.Sprint("Bet ", w.serial), Thesis: "t", Confidence: b.p, HorizonAt: b.closes, Category: "general",
-		MarketID: b.event, Outcome: "Yes", OutcomeIndex: &side, EventKey: "m:" + b.event, ScheduledCloseAt: b.closes,
+		MarketID: b.event, Outcome: m.Outcomes[b.outcome], OutcomeIndex: &b.outcome, EventKey: "m:" + b.event, ScheduledCloseAt: b.closes,
 		BaselineState: prediction.Fixed, Baseline: &b.q, BaselineBefore: &b.q, BaselineAfter: &b.q, BaselinePrevious: b.previous,
 		BaselineObservedAt: b.published, WeightIndex: &b.index, Status: prediction.Resolved, ResolutionValue: &b.y, ResolutionSource: "market",
 		ResolvedAt: b.closes, Brier: &brier, Edge: &edge, RulesVersion: score.RulesVersion, CreatedAt: b.published,
@@ -151,20 +150,27 @@ func TestReviewPrevious(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
-		id, p := w.agent(agent{handle: "ada", days: 2}), .7
-		closes := start.AddDate(0, 0, -1)
-		w.settled(id, bet{event: "a", category: "sports", p: .7, q: .6, y: 1, closes: closes, published: closes.Add(-2 * time.Hour)})
-		w.settled(id, bet{event: "a", category: "sports", p: .8, q: .7, y: 1, index: 1, previous: &p, closes: closes, published: closes.Add(-time.Hour)})
-		w.exec("UPDATE results SET baseline_before = 0.6, baseline_after = 0.6")
-		r, err := w.store.Review(t.Context(), db.Reader, id, viewers.Viewer{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.All.Sums.S != 95_000 || r.All.Sums.N != 1 || r.Moves[2].Sums.S != 53_750 {
-			t.Errorf("%+v, half way %+v", r.All.Sums, r.Moves[2].Sums)
-		}
-		if low, high, ok := r.All.Sums.Interval(); !ok || math.IsNaN(low) || high < low {
-			t.Errorf("%v to %v", low, high)
+		closes, said, unsaid := start.AddDate(0, 0, -1), .7, .3
+		for name, second := range map[string]bet{
+			"same":  {p: .8, q: .7, y: 1, previous: &said},
+			"other": {outcome: 1, p: .2, q: .3, previous: &unsaid}, // the same belief, about the other one of two outcomes
+		} {
+			id := w.agent(agent{handle: name, days: 2})
+			second.event, second.category, second.index, second.closes, second.published = name, "sports", 1, closes, closes.Add(-time.Hour)
+			w.settled(id, bet{event: name, category: "sports", p: .7, q: .6, y: 1, closes: closes, published: closes.Add(-2 * time.Hour)})
+			w.settled(id, second)
+			w.exec("UPDATE results SET baseline_before = 0.6, baseline_after = 0.6 WHERE baseline_before > 0.5")
+			w.exec("UPDATE results SET baseline_before = 0.4, baseline_after = 0.4 WHERE baseline_before < 0.5")
+			r, err := w.store.Review(t.Context(), db.Reader, id, viewers.Viewer{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.All.Sums.S != 95_000 || r.All.Sums.N != 1 || r.Moves[2].Sums.S != 53_750 {
+				t.Errorf("%s outcome: %+v, half way %+v", name, r.All.Sums, r.Moves[2].Sums)
+			}
+			if low, high, ok := r.All.Sums.Interval(); !ok || math.IsNaN(low) || high < low {
+				t.Errorf("%s outcome: %v to %v", name, low, high)
+			}
 		}
 	})
 }

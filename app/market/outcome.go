@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // Stage says how far a market's settlement has come.
@@ -91,7 +93,7 @@ func (m *Market) OfReference(outcome int, confidence float64) (p float64, ok boo
 	case outcome == m.Reference():
 		return confidence, true
 	case len(m.Outcomes) == 2:
-		return math.Round((1-confidence)*1e4) / 1e4, true // confidences have at most four decimals
+		return score.Complement(confidence), true
 	}
 	return 0, false
 }

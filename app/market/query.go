@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // Select begins a query on markets AS m, with the columns of Market. Other packages can join it as a subquery
@@ -16,6 +18,14 @@ func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Market)
 // SelectClosed selects the market in column, a column of an outer query, if it is closed.
 func SelectClosed(db bun.IDB, column string) *bun.SelectQuery {
 	return Select(db).ColumnExpr("1").Where("m.id = ?", bun.Ident(column)).Where("m.closed")
+}
+
+// HasTwoOutcomes is the condition that a market of Select has exactly two outcomes.
+func HasTwoOutcomes(db bun.IDB) string {
+	if database.IsPostgres(db) {
+		return "jsonb_array_length(m.outcomes) = 2"
+	}
+	return "json_array_length(m.outcomes) = 2"
 }
 
 // HasLive reports whether any live market is stored, that is, one that isn't a sample.

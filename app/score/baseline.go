@@ -9,7 +9,8 @@ type Bounds struct {
 	Before *View
 	// After is the first view after publication that counts; see CountsAfter.
 	After *View
-	// Previous is the agent's own last confidence on this market and outcome.
+	// Previous is the agent's own last confidence on this market. In a market with two outcomes, a
+	// confidence p in the other one counts as 1 − p. With more outcomes, only the same one counts.
 	Previous *float64
 	// Hour is the median view of the hour before publication; see MedianView.
 	Hour *View

@@ -58,5 +58,6 @@ package score
 // RulesVersion names the rules that this package applies. Every row of the ledger stores it.
 // A change that can move any stored number raises it.
 //
-// Version 2 compares predictions with the market's book instead of its displayed price.
-const RulesVersion = "2"
+// Version 2 compares predictions with the market's book instead of its displayed price. Version 3
+// also bounds a baseline by the agent's previous confidence in the other one of two outcomes.
+const RulesVersion = "3"

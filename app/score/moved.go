@@ -25,7 +25,11 @@ func moved(list []Settled, share float64) []Settled {
 		}
 		s.P = s.Bounds.Moved(s.P, share)
 		if s.Previous >= 0 && s.Bounds.Previous != nil {
-			s.Bounds.Previous = &out[s.Previous].P
+			p := out[s.Previous].P
+			if s.Opposite {
+				p = Complement(p)
+			}
+			s.Bounds.Previous = &p
 		}
 		s.Q, _ = s.Bounds.Clamp(s.P)
 		out[i] = s

@@ -34,9 +34,10 @@ type Settled struct {
 	// Bounds are the bounds that P was clamped to, which gave Q.
 	Bounds Bounds
 	Index  int // index of the prediction on its event, from 0; see Weight
-	// Previous is the index in the list of the agent's previous prediction on the same market and
-	// outcome. It is −1 if that isn't in the list.
+	// Previous is the index in the list of the prediction that gave Bounds.Previous. It is −1 if that
+	// isn't in the list. Opposite says that it is on the other one of two outcomes.
 	Previous int
+	Opposite bool
 	Event    string
 	Category string
 	Day      string // the day on which the event counts, "2026-11-21"

@@ -47,6 +47,30 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestReviewOfTheOtherOutcome checks that a repeat on the other one of two outcomes is reviewed like the same belief
+// about the first.
+func TestReviewOfTheOtherOutcome(t *testing.T) {
+	t.Parallel()
+	first, said, unsaid := score.Settled{P: .7, Q: .6, Y: 1, Bounds: score.Bounds{Before: view(.6, .6), After: view(.6, .6)},
+		Previous: -1, Event: "a", Day: "2026-11-01", Horizon: time.Hour}, .7, .3
+	same, other := first, first
+	same.P, same.Q, same.Index, same.Previous, same.Bounds.Previous = .8, .7, 1, 0, &said
+	other.P, other.Q, other.Y, other.Index, other.Previous, other.Opposite = .2, .3, 0, 1, 0, true
+	other.Bounds = score.Bounds{Before: view(.4, .4), After: view(.4, .4), Previous: &unsaid}
+	want, got := score.NewReview([]score.Settled{first, same}), score.NewReview([]score.Settled{first, other})
+	if len(want.Moves) == 0 || want.Moves[0].Sums.S == want.All.Sums.S {
+		t.Fatalf("moving changes nothing: %+v", want)
+	}
+	if got.All.Sums.S != want.All.Sums.S {
+		t.Errorf("the sum is %d, want %d", got.All.Sums.S, want.All.Sums.S)
+	}
+	for i, m := range got.Moves {
+		if m.Sums.S != want.Moves[i].Sums.S {
+			t.Errorf("moved by %v, the sum is %d, want %d", m.Share, m.Sums.S, want.Moves[i].Sums.S)
+		}
+	}
+}
+
 // TestReviewWorked checks a review whose numbers are computed by hand. On event "a", .7 at a price
 // of .6 earns 7. Then .8 is held against .7 and earns 5, with a weight of ½. Moved half way, .65
 // earns 3.75, and .7 against .65 earns 3.25. On event "b", the confidence is inside the market's

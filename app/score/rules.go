@@ -9,6 +9,11 @@ type Rules struct {
 
 // Rulebook lists the versions of the rules, the newest first. Its first version is RulesVersion.
 var Rulebook = []Rules{
+	{Version: "3", Text: []string{
+		"On a market with two outcomes, a confidence p in one outcome is the same belief as 1 − p in the other. So it " +
+			"bounds the baseline of the agent's next prediction on either outcome. Before, it did so only on the same " +
+			"outcome, and an agent that said each belief twice, as Yes and as No, earned half as much again.",
+	}},
 	{Version: "2", Text: []string{
 		"A prediction is compared with the market's book: the best bid and ask before and after publication, and their " +
 			"medians over the hour before. A market with too little liquidity gives no baseline. Predictions that already " +

@@ -31,9 +31,11 @@ func PriceView(price float64) View { return View{Bid: price, Ask: price} }
 
 // Opposite returns the view of the other outcome of a market with two outcomes: from 1 − ask to 1 −
 // bid, rounded to nine decimals.
-func (v View) Opposite() View { return View{Bid: complement(v.Ask), Ask: complement(v.Bid)} }
+func (v View) Opposite() View { return View{Bid: Complement(v.Ask), Ask: Complement(v.Bid)} }
 
-func complement(p float64) float64 { return float64(nanoScale-nano(p)) / nanoScale }
+// Complement converts a probability of one of two outcomes to one of the other: 1 − p, rounded to nine
+// decimals.
+func Complement(p float64) float64 { return float64(nanoScale-nano(p)) / nanoScale }
 
 // Quote is a view and the time from which it stood.
 type Quote struct {

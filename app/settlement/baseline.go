@@ -66,10 +66,21 @@ type pending struct {
 	Status           prediction.Status
 	CreatedAt        time.Time
 	ScheduledCloseAt time.Time `bun:",nullzero"`
-	Previous         *float64
+	Said             *float64  // the agent's previous confidence on the market, about the outcome SaidOutcome
+	SaidOutcome      *int
 	Closed           bool
 	ClosedAt         time.Time `bun:",nullzero"`
 	MarketCategory   string    `bun:",nullzero"`
+}
+
+// previous returns the agent's previous confidence as one about the outcome of p, or nil if there is none. So an agent
+// that believes 0.7 of "Yes" isn't paid again for 0.3 of "No".
+func (p *pending) previous() *float64 {
+	if p.Said == nil || *p.SaidOutcome == p.OutcomeIndex {
+		return p.Said
+	}
+	other := score.Complement(*p.Said)
+	return &other
 }
 
 // baselineRun walks through the pending predictions by agent and event.
@@ -183,10 +194,7 @@ func (r *baselineRun) load(ctx context.Context, tx bun.Tx, next []prediction.Pen
 		return nil, err
 	}
 	var rows []pending
-	q := prediction.SelectPending(tx, agents, r.markets, r.after, r.service.chunk).
-		Join("JOIN (?) AS m ON m.id = p.market_id", market.Select(tx)).
-		ColumnExpr("m.closed, m.closed_at")
-	if err := q.Scan(ctx, &rows); err != nil {
+	if err := prediction.SelectPending(tx, agents, r.markets, r.after, r.service.chunk).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read pending predictions: %w", err)
 	}
 	for i := range rows {
@@ -296,7 +304,7 @@ func (h history) hour(p *pending, fresh time.Duration) *score.View {
 // fix sets the baseline and the values it follows from. Without a view before publication, the
 // median of the hour doesn't count either.
 func fix(r *prediction.Baseline, p *pending, before, after *market.Price, hour *score.View) {
-	bounds := score.Bounds{Previous: p.Previous}
+	bounds := score.Bounds{Previous: p.previous()}
 	bounds.After, r.After, r.AfterBid, r.AfterAsk = shown(after, p.OutcomeIndex)
 	if before != nil {
 		bounds.Before, r.Before, r.BeforeBid, r.BeforeAsk = shown(before, p.OutcomeIndex)
@@ -307,7 +315,7 @@ func fix(r *prediction.Baseline, p *pending, before, after *market.Price, hour *
 	}
 	q, _ := bounds.Clamp(p.Confidence)
 	stake, spread := score.Stake(p.Confidence, q), score.Spread(p.Confidence, q)
-	r.State, r.Q, r.Previous, r.ObservedAt = prediction.Fixed, &q, p.Previous, after.ObservedAt
+	r.State, r.Q, r.Previous, r.ObservedAt = prediction.Fixed, &q, bounds.Previous, after.ObservedAt
 	r.Stake, r.Spread = &stake, &spread
 }
 

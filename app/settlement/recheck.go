@@ -12,7 +12,7 @@ import (
 type Checked struct {
 	OutcomeIndex int
 	Confidence   float64
-	Previous     *float64 // the agent's previous confidence on the same market and outcome, nil if none
+	Previous     *float64 // the agent's previous confidence on the market, as score.Bounds has it
 	CreatedAt    time.Time
 }
 
@@ -22,7 +22,7 @@ func (s *Service) CheckedFrom() time.Duration { return s.fresh() + score.MedianW
 // Baseline returns the baseline that follows from prices: the market's prices around publication,
 // oldest first. ok is false if they hold no view after publication.
 func (s *Service) Baseline(c Checked, prices []market.Price) (b prediction.Baseline, ok bool) {
-	p := pending{OutcomeIndex: c.OutcomeIndex, Confidence: c.Confidence, Previous: c.Previous, CreatedAt: c.CreatedAt}
+	p := pending{OutcomeIndex: c.OutcomeIndex, Confidence: c.Confidence, Said: c.Previous, SaidOutcome: &c.OutcomeIndex, CreatedAt: c.CreatedAt}
 	h := history(prices)
 	_, after := h.around(&p, s.interval)
 	if after == nil {

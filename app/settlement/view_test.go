@@ -37,6 +37,12 @@ func (q quoted) observation(marketID string) market.Price {
 	return row
 }
 
+// said is a confidence in an outcome.
+type said struct {
+	outcome int
+	p       float64
+}
+
 // TestBaselineFollowsTheBook checks the specification's worked examples about views with stored
 // prices. The prediction is published 61 minutes after start.
 func TestBaselineFollowsTheBook(t *testing.T) {
@@ -61,10 +67,11 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 		return []quoted{{60 * time.Minute, .6, .58, .62, before, 0}, {64 * time.Minute, .65, .63, .67, after, 0}}
 	}
 	tight, wide := book{.49, .51}, book{.05, .95}
+	three := []quoted{{60 * time.Minute, .6, -1, -1, 0, 1}, {64 * time.Minute, .6, -1, -1, 0, 1}}
 	for name, c := range map[string]struct {
 		quotes  []quoted
 		outcome int
-		before  []float64 // earlier confidences of the agent on the same outcome
+		before  []said // earlier predictions of the agent
 		p       float64
 		want    string // the state and the baseline
 	}{
@@ -80,11 +87,16 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 		"empty book, low":             {books(book{0, 1}, book{0, 1}), 0, nil, .01, "fixed 0.01"},
 		"empty book, second":          {books(book{0, 1}, book{0, 1}), 1, nil, .9, "fixed 0.9"},
 		"empty book before only":      {books(book{0, 1}, book{.58, .62}), 0, nil, .99, "fixed 0.99"},
-		"previous, the same":          {prices(.6, .6), 0, []float64{.7}, .7, "fixed 0.7"},
-		"previous, further":           {prices(.6, .6), 0, []float64{.7}, .8, "fixed 0.7"},
-		"previous, moved back":        {prices(.6, .6), 0, []float64{.7}, .65, "fixed 0.65"},
-		"previous, beyond the market": {prices(.6, .6), 0, []float64{.7}, .5, "fixed 0.6"},
-		"the last previous counts":    {prices(.6, .6), 0, []float64{.9, .7}, .8, "fixed 0.7"},
+		"previous, the same":          {prices(.6, .6), 0, []said{{0, .7}}, .7, "fixed 0.7"},
+		"previous, further":           {prices(.6, .6), 0, []said{{0, .7}}, .8, "fixed 0.7"},
+		"previous, moved back":        {prices(.6, .6), 0, []said{{0, .7}}, .65, "fixed 0.65"},
+		"previous, beyond the market": {prices(.6, .6), 0, []said{{0, .7}}, .5, "fixed 0.6"},
+		"the last previous counts":    {prices(.6, .6), 0, []said{{0, .9}, {0, .7}}, .8, "fixed 0.7"},
+		"previous, the other outcome": {prices(.6, .6), 1, []said{{0, .7}}, .3, "fixed 0.3"},
+		"the other outcome, further":  {prices(.6, .6), 1, []said{{0, .7}}, .2, "fixed 0.3"},
+		"the last of either outcome":  {prices(.6, .6), 0, []said{{0, .9}, {1, .3}}, .8, "fixed 0.7"},
+		"one of three, another":       {three, 1, []said{{0, .7}}, .3, "fixed 0.4"},
+		"one of three, the same":      {three, 0, []said{{0, .7}, {1, .1}}, .8, "fixed 0.7"},
 		"more than two outcomes":      {[]quoted{{60 * time.Minute, .6, .5, .7, 0, 1}, {64 * time.Minute, .6, .5, .7, 0, 1}}, 0, nil, .9, "fixed 0.6"},
 
 		"a tight book for 29 minutes":         {held(wide, tight, 29), 0, nil, .9, "fixed 0.9"},
@@ -104,15 +116,16 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 			t.Parallel()
 			dbtest.Each(t, func(t *testing.T, db *database.DB) {
 				w := newWorld(t, db)
-				m := w.market("7", "", "", time.Time{})
+				outcomes := []string{"Yes", "No", "Neither"}
+				m := w.market("7", "", "", time.Time{}, outcomes[:2+c.quotes[0].otherOutcomes]...)
 				for _, q := range c.quotes {
 					row := q.observation("7")
 					_, err := db.NewInsert().Model(&row).Exec(t.Context())
 					w.must(err)
 				}
-				for i, p := range c.before {
+				for i, b := range c.before {
 					w.clock = start.Add(time.Duration(i+1) * time.Second)
-					w.publish(w.agent(1), m, c.outcome, p)
+					w.publish(w.agent(1), m, b.outcome, b.p)
 				}
 				w.clock = start.Add(published)
 				id := w.publish(w.agent(1), m, c.outcome, c.p)

@@ -138,6 +138,15 @@ func (c *client) predictions(ctx context.Context, each func(record)) error {
 	}
 }
 
+// outcomes returns how many outcomes a market has.
+func (c *client) outcomes(ctx context.Context, marketID string) (int, error) {
+	var answer struct {
+		Market struct{ Outcomes []string }
+	}
+	err := c.get(ctx, "/api/intelligence/markets/"+url.PathEscape(marketID), nil, &answer)
+	return len(answer.Market.Outcomes), err
+}
+
 // board reads all pages of a board.
 func (c *client) board(ctx context.Context, window, category string) (board, error) {
 	var b board

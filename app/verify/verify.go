@@ -45,7 +45,9 @@ func Run(ctx context.Context, baseURL string, httpClient *http.Client) (*Report,
 	report := &Report{Predictions: len(all)}
 	events := newLedger(report)
 	for i := range all {
-		events.add(&all[i])
+		if err := events.add(ctx, api, &all[i]); err != nil {
+			return nil, err
+		}
 	}
 	report.Events = len(events.clusters)
 	return report, events.compareBoards(ctx, api)
@@ -69,36 +71,38 @@ type cluster struct {
 type ledger struct {
 	report   *Report
 	clusters map[clusterKey]*cluster
-	said     map[[3]string]float64 // by agent, market and outcome
+	said     map[[2]string][]statement // by agent and market: the last on each outcome, in the order of publication
+	outcomes map[string]int            // how many outcomes a market has, for those that were asked for
+}
+
+// statement is an agent's confidence in an outcome of a market.
+type statement struct {
+	outcome    string
+	confidence float64
 }
 
 func newLedger(r *Report) *ledger {
-	return &ledger{report: r, clusters: map[clusterKey]*cluster{}, said: map[[3]string]float64{}}
+	return &ledger{report: r, clusters: map[clusterKey]*cluster{}, said: map[[2]string][]statement{}, outcomes: map[string]int{}}
 }
 
-func (l *ledger) add(r *record) {
+func (l *ledger) add(ctx context.Context, api *client, r *record) error {
 	if r.Confidence == nil {
 		if r.Market != nil {
 			l.cluster(r).unsure = true
 		}
-		return
+		return nil
 	}
 	l.checkHash(r)
-	if r.Market == nil {
-		l.checkBrier(r)
-		return
-	}
-	belief := [3]string{r.Agent.ID, r.Market.ID, r.Market.Outcome}
-	previous, spoke := l.said[belief]
-	l.said[belief] = *r.Confidence
 	l.checkBrier(r)
-	if r.Baseline == nil {
-		return
+	if r.Market == nil {
+		return nil
 	}
-	if b := r.Baseline.Previous; (b != nil) != spoke || spoke && *b != previous {
-		l.report.differ(
-			"prediction %s: previous is %v, but the agent's last confidence was %v (exists: %t)", r.ID, show(b), previous, spoke,
-		)
+	previous, err := l.previous(ctx, api, r)
+	if err != nil || r.Baseline == nil {
+		return err
+	}
+	if b := r.Baseline.Previous; (b == nil) != (previous == nil) || b != nil && *b != *previous {
+		l.report.differ("prediction %s: previous is %v, but the agent's last confidence was %v", r.ID, show(b), show(previous))
 	}
 	if q, ok := r.Baseline.bounds().Clamp(*r.Confidence); !ok || !near(q, r.Baseline.Probability) {
 		l.report.differ("prediction %s: baseline is %v, but its bounds give %v", r.ID, r.Baseline.Probability, q)
@@ -115,6 +119,37 @@ func (l *ledger) add(r *record) {
 	if r.Status == "resolved" {
 		l.settle(c, r, index)
 	}
+	return nil
+}
+
+// previous returns the agent's last confidence before r on the market, as one in r's outcome, and remembers r. It is
+// nil if the agent said nothing about that outcome.
+func (l *ledger) previous(ctx context.Context, api *client, r *record) (*float64, error) {
+	key := [2]string{r.Agent.ID, r.Market.ID}
+	said := l.said[key]
+	isSame := func(s statement) bool { return s.outcome == r.Market.Outcome }
+	others := slices.DeleteFunc(slices.Clone(said), isSame)
+	l.said[key] = append(others, statement{r.Market.Outcome, *r.Confidence})
+	if len(said) == 0 {
+		return nil, nil
+	}
+	if last := said[len(said)-1]; !isSame(last) {
+		if _, asked := l.outcomes[r.Market.ID]; !asked {
+			n, err := api.outcomes(ctx, r.Market.ID)
+			if err != nil {
+				return nil, err
+			}
+			l.outcomes[r.Market.ID] = n
+		}
+		if l.outcomes[r.Market.ID] == 2 {
+			other := score.Complement(last.confidence)
+			return &other, nil
+		}
+	}
+	if i := slices.IndexFunc(said, isSame); i >= 0 {
+		return &said[i].confidence, nil
+	}
+	return nil, nil
 }
 
 func (l *ledger) cluster(r *record) *cluster {

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import lru_cache
 
 base = sys.argv[1].rstrip("/") if len(sys.argv) == 2 else sys.exit(__doc__)
 differences = []
@@ -182,9 +183,23 @@ def check_hash(r):  # of a prediction that was withheld at first; json.dumps equ
         differ("prediction " + r["id"] + " hash", r["hash"], hashlib.sha256(text.encode()).hexdigest())
 
 
+@lru_cache(maxsize=None)
+def has_two_outcomes(market):
+    return len(get("/api/intelligence/markets/" + urllib.parse.quote(market, safe=""))["market"]["outcomes"]) == 2
+
+
+def last_said(said, outcome, market):  # said: an agent's last confidence in each outcome, in the order of publication
+    if not said:
+        return None
+    last = next(reversed(said))
+    if last != outcome and has_two_outcomes(market):
+        return round(1 - said[last], 4)
+    return said.get(outcome)
+
+
 def read_clusters():
     records = sorted((r for _, page in pages("/api/predictions", "predictions") for r in page), key=lambda r: r["id"])
-    said, index, clusters, unsure = {}, defaultdict(int), {}, set()
+    said, index, clusters, unsure = defaultdict(dict), defaultdict(int), {}, set()
     for r in records:
         if r["salt"]:
             check_hash(r)
@@ -200,8 +215,10 @@ def read_clusters():
             unsure.add(key)
             clusters.setdefault(key, {**first, "settled": "", "sum": [0, 0, 0], "n": 0})
             continue
-        belief = (r["agent"]["id"], market["id"], market["outcome"])
-        previous, said[belief] = said.get(belief), p
+        own = said[r["agent"]["id"], market["id"]]
+        previous = last_said(own, market["outcome"], market["id"])
+        own.pop(market["outcome"], None)
+        own[market["outcome"]] = p
         if not b:
             continue
         if b["previous"] != previous:
