@@ -198,8 +198,11 @@ func subjectClosed(ctx context.Context, db bun.IDB, issuer, subject string) (boo
 	return found, nil
 }
 
-// ClosedAmong returns the set of agents in ids whose accounts are closed.
-func ClosedAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+// Author is what a prediction shows of its agent and takes from it.
+type Author struct{ Name, Model string }
+
+// OpenAmong returns the agents in ids whose accounts aren't closed, as they are stored now.
+func OpenAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]Author, error) {
 	type row struct {
 		ID uuid.UUID `bun:",type:uuid"`
 	}
@@ -207,19 +210,22 @@ func ClosedAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUI
 	for i, id := range ids {
 		rows[i].ID = id
 	}
-	closed := map[uuid.UUID]bool{}
+	open := make(map[uuid.UUID]Author, len(ids))
 	if len(rows) == 0 {
-		return closed, nil
+		return open, nil
 	}
-	var found []row
-	err := database.ScanRows(ctx, db, "SELECT a.id FROM v JOIN agents AS a ON a.id = v.id WHERE a.closed_at IS NOT NULL", rows, &found)
+	var found []struct {
+		ID uuid.UUID `bun:",type:uuid"`
+		Author
+	}
+	err := database.ScanRows(ctx, db, "SELECT a.id, a.name, a.model FROM v JOIN agents AS a ON a.id = v.id WHERE a.closed_at IS NULL", rows, &found)
 	if err != nil {
-		return nil, fmt.Errorf("look for closed accounts: %w", err)
+		return nil, fmt.Errorf("read agents with an open account: %w", err)
 	}
-	for _, r := range found {
-		closed[r.ID] = true
+	for _, f := range found {
+		open[f.ID] = f.Author
 	}
-	return closed, nil
+	return open, nil
 }
 
 // NotErased lists at most limit accounts that were closed before a time and whose texts may not all be erased yet.

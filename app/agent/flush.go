@@ -136,13 +136,14 @@ func (b batch) withoutClosed(ctx context.Context, tx bun.Tx) (batch, error) {
 	if err := delayClosing(ctx, tx, ids); err != nil {
 		return b, err
 	}
-	closed, err := ClosedAmong(ctx, tx, ids)
-	if err != nil || len(closed) == 0 {
+	open, err := OpenAmong(ctx, tx, ids)
+	if err != nil || len(open) == len(ids) {
 		return b, err
 	}
-	b.hours = slices.DeleteFunc(slices.Clone(b.hours), func(r usageHour) bool { return closed[r.AgentID] })
-	b.endpoints = slices.DeleteFunc(slices.Clone(b.endpoints), func(r usageEndpoint) bool { return closed[r.AgentID] })
-	b.errors = slices.DeleteFunc(slices.Clone(b.errors), func(r RequestError) bool { return closed[r.AgentID] })
+	closed := func(id uuid.UUID) bool { _, is := open[id]; return !is }
+	b.hours = slices.DeleteFunc(slices.Clone(b.hours), func(r usageHour) bool { return closed(r.AgentID) })
+	b.endpoints = slices.DeleteFunc(slices.Clone(b.endpoints), func(r usageEndpoint) bool { return closed(r.AgentID) })
+	b.errors = slices.DeleteFunc(slices.Clone(b.errors), func(r RequestError) bool { return closed(r.AgentID) })
 	return b, nil
 }
 

@@ -130,13 +130,16 @@ func TestNamesOfOthers(t *testing.T) {
 		ranked := create(agent.Store{}, agent.New{Profile: agent.Profile{Name: "Sibyl"}})
 		store := agent.Store{Names: names(t, ranked.ID)}
 		ada := create(store, agent.New{Profile: agent.Profile{Name: "Ada"}})
-		rename := func(id uuid.UUID, name string) error {
-			_, err := store.UpdateProfile(t.Context(), db, id, func(p *agent.Profile) { p.Name = name })
-			return err
+		update := func(store agent.Store, id uuid.UUID, name string) error {
+			return db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+				_, err := store.Update(ctx, tx, id, func(p *agent.Profile) { p.Name = name })
+				return err
+			})
 		}
+		rename := func(id uuid.UUID, name string) error { return update(store, id, name) }
 		hope := create(agent.Store{}, agent.New{Profile: agent.Profile{Name: "Hope"}})
 		for _, name := range []string{"НОРЕ", "HOPE"} {
-			_, err := agent.Store{Names: names(t, hope.ID)}.UpdateProfile(t.Context(), db, ada.ID, func(p *agent.Profile) { p.Name = name })
+			err := update(agent.Store{Names: names(t, hope.ID)}, ada.ID, name)
 			if err == nil || problem.As(err).Status != 422 {
 				t.Errorf("renamed to %q: %v", name, err)
 			}

@@ -95,7 +95,7 @@ func (a *API) updateAgent(c *fiber.Ctx) error {
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}
-	updated, err := a.agents.UpdateProfile(c.UserContext(), a.DB, callerID(c), func(p *agent.Profile) {
+	updated, err := a.Identity.UpdateProfile(c.UserContext(), callerID(c), func(p *agent.Profile) {
 		for name, field := range map[string]*string{
 			"name": &p.Name, "model": &p.Model, "framework": &p.Framework,
 			"description": &p.Description, "homepage": &p.Homepage,

@@ -94,12 +94,18 @@ func TestRegistration(t *testing.T) {
 		}
 		key := a.text("apiKey")
 		changed := s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"name": "Ada L.", "homepage": ""}}).fine()
+		if made := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(nil)}).fine(); made.text("prediction", "agent", "name") != "Ada L." {
+			t.Errorf("a prediction right after the change names %s", made.text("prediction", "agent", "name"))
+		}
+		if own := s.do(t, call{path: "/api/stats", bearer: key}).fine(); own.text("agent", "name") != "Ada L." {
+			t.Errorf("the stats right after the change name %s", own.text("agent", "name"))
+		}
 		if changed.text("agent", "name") != "Ada L." || changed.at("agent", "homepage") != nil || changed.text("agent", "handle") != "ada" {
 			t.Errorf("%s", changed.raw)
 		}
 		s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: `{"name":""}`}).refused(422, "invalid_request")
 		public := s.do(t, call{path: "/api/agents/ada"}).fine()
-		if public.text("agent", "name") != "Ada L." || public.text("stats", "predictions", "total") != "0" || strings.Contains(string(public.raw), "usage") {
+		if public.text("agent", "name") != "Ada L." || public.text("stats", "predictions", "total") != "1" || strings.Contains(string(public.raw), "usage") {
 			t.Errorf("%s", public.raw)
 		}
 	})

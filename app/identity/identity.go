@@ -301,7 +301,7 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 	if err != nil {
 		return unavailable(err)
 	}
-	s.credentialsChanged(ctx)
+	s.changed(ctx)
 	return nil
 }
 

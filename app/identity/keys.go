@@ -39,7 +39,7 @@ func (s *Service) ReplaceKey(
 	if err != nil {
 		return made, err
 	}
-	s.credentialsChanged(ctx)
+	s.changed(ctx)
 	s.Log.Info("an agent replaced its key", "agent_id", p.Agent.ID, "key_id", made.Key.ID, "grace", grace)
 	return made, nil
 }
@@ -56,7 +56,7 @@ func (s *Service) RevokeKey(ctx context.Context, p *Principal, keyID string) err
 	if err != nil {
 		return err
 	}
-	s.credentialsChanged(ctx)
+	s.changed(ctx)
 	s.Log.Info("an agent revoked a key", "agent_id", p.Agent.ID, "key_id", keyID)
 	return nil
 }
@@ -75,9 +75,23 @@ func (s *Service) RevokeGrant(ctx context.Context, p *Principal, id uuid.UUID) e
 	if err != nil {
 		return err
 	}
-	s.credentialsChanged(ctx)
+	s.changed(ctx)
 	s.Log.Info("an agent revoked a grant", "agent_id", p.Agent.ID, "grant_id", id)
 	return nil
+}
+
+// UpdateProfile calls change with the caller's stored profile and stores the result; see agent.Store.Update. Requests to
+// this node that begin later see it.
+func (s *Service) UpdateProfile(ctx context.Context, id uuid.UUID, change func(*agent.Profile)) (updated *agent.Agent, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		updated, err = s.store.Update(ctx, tx, id, change)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.changed(ctx)
+	return updated, nil
 }
 
 // ownKeys refuses callers whose keys this service doesn't issue. It also refuses session tokens, because a
@@ -94,10 +108,10 @@ func (s *Service) ownKeys(p *Principal) error {
 	return nil
 }
 
-// credentialsChanged makes a change effective on this node at once. If the database doesn't answer, the
-// node still drops its cached answers.
-func (s *Service) credentialsChanged(ctx context.Context) {
+// changed makes a change of credentials or of an agent effective on this node at once. If the database doesn't answer,
+// the node still drops its cached answers.
+func (s *Service) changed(ctx context.Context) {
 	if err := s.Generation.Check(ctx); err != nil {
-		s.Log.Warn("a credential ended; other nodes will see it when the database answers", "error", err)
+		s.Log.Warn("an agent or a credential changed; other nodes will see it when the database answers", "error", err)
 	}
 }

@@ -90,8 +90,8 @@ func refuse(list []*request, err error) {
 type batch struct {
 	now     time.Time
 	known   *facts
-	tallies map[uuid.UUID]*Tally // of the agents that this transaction has locked
-	closed  map[uuid.UUID]bool   // agents whose accounts were closed after they sent the request
+	tallies map[uuid.UUID]*Tally       // of the agents that this transaction has locked
+	authors map[uuid.UUID]agent.Author // without those whose accounts were closed after they sent the request
 	answers map[agentKey]storedAnswer
 
 	results     []result
@@ -134,7 +134,7 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*request) 
 	if len(mine) == 0 {
 		return b, errNothingNew
 	}
-	if b.closed, err = agent.ClosedAmong(ctx, tx, agentsOf(mine)); err != nil {
+	if b.authors, err = agent.OpenAmong(ctx, tx, agentsOf(mine)); err != nil {
 		return nil, err
 	}
 	if b.answers, err = firstAnswers(ctx, tx, mine, b.now); err != nil {
@@ -166,9 +166,11 @@ func (p *Publisher) decide(b *batch, w *request) (r result) {
 	if w.left.Load() {
 		return result{err: context.Canceled}
 	}
-	if b.closed[w.agent.ID] {
+	author, open := b.authors[w.agent.ID]
+	if !open {
 		return result{err: agent.AccountClosed()}
 	}
+	w.agent.Name, w.agent.Model = author.Name, author.Model // the request may have begun before a change of them
 	key := agentKey{w.agent.ID, w.idempotencyKey}
 	if first, ok := b.answers[key]; ok && key.Key != "" {
 		answer, err := first.repeat(w.bodyHash)

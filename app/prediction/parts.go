@@ -136,8 +136,8 @@ func checkOpen(ctx context.Context, tx bun.Tx, agentID uuid.UUID) error {
 	if err := LockTallies(ctx, tx, []uuid.UUID{agentID}); err != nil {
 		return err
 	}
-	closed, err := agent.ClosedAmong(ctx, tx, []uuid.UUID{agentID})
-	if err == nil && closed[agentID] {
+	open, err := agent.OpenAmong(ctx, tx, []uuid.UUID{agentID})
+	if _, is := open[agentID]; err == nil && !is {
 		err = agent.AccountClosed()
 	}
 	return err

@@ -122,6 +122,22 @@ func (d *desk) stored(t *testing.T) int {
 	return int(n)
 }
 
+// TestPublishUsesTheStoredProfile checks that a prediction takes the model that its agent declares now, even if the
+// caller's copy of the agent is older. A prediction can't be changed later.
+func TestPublishUsesTheStoredProfile(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		if _, err := db.ExecContext(t.Context(), "UPDATE agents SET name = 'Ada L.', model = 'm-2' WHERE id = ?", d.agent.ID); err != nil {
+			t.Fatal(err)
+		}
+		r, _, err := d.publish(t, draft(nil))
+		if err != nil || r.Record.Model != "m-2" || r.Record.Agent.Name != "Ada L." {
+			t.Errorf("got the model %q of %q, %v", r.Record.Model, r.Record.Agent.Name, err)
+		}
+	})
+}
+
 func TestPublishLinks(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
