@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
-// hold blocks after the first query that reads the handles of a board, until goOn is closed.
+// hold blocks after the first query that adds up the models of a board, until goOn is closed.
 type hold struct {
 	once          sync.Once
 	reached, goOn chan struct{}
@@ -23,7 +23,7 @@ type hold struct {
 func (h *hold) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
 func (h *hold) AfterQuery(_ context.Context, e *bun.QueryEvent) {
-	if strings.Contains(e.Query, "agents") && strings.Contains(e.Query, "board_rows") {
+	if strings.Contains(e.Query, "GROUP BY r.model") {
 		h.once.Do(func() {
 			close(h.reached)
 			<-h.goOn
@@ -36,27 +36,27 @@ func TestForgetDuringRead(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
-		w.days(w.agent(agent{handle: "old", model: "m", days: 14}), "sport", "2026-11-01", 40, 3)
+		w.days(w.agent(agent{handle: "ada", model: "old", days: 14}), "sport", "2026-11-01", 40, 3)
 		w.tick()
-		best := func(db bun.IDB) (string, error) {
+		first := func(db bun.IDB) (string, error) {
 			models, err := w.store.Models(t.Context(), db, leaderboard.All)
 			if err != nil || len(models) == 0 {
 				return "", err
 			}
-			return models[0].Best, nil
+			return models[0].Model, nil
 		}
 		h := &hold{reached: make(chan struct{}), goOn: make(chan struct{})}
 		slow := make(chan error, 1)
 		go func() {
-			_, err := best(db.Reader.WithQueryHook(h))
+			_, err := first(db.Reader.WithQueryHook(h))
 			slow <- err
 		}()
 		<-h.reached
-		w.exec("UPDATE agents SET name = 'new', handle = 'new' WHERE handle = 'old'")
+		w.exec("UPDATE board_rows SET model = 'new' WHERE model = 'old'")
 		w.store.Forget()
 		got := make(chan string, 1)
 		go func() {
-			name, err := best(db.Reader)
+			name, err := first(db.Reader)
 			if err != nil {
 				name = err.Error()
 			}
@@ -74,7 +74,7 @@ func TestForgetDuringRead(t *testing.T) {
 		if err := <-slow; err != nil {
 			t.Error(err)
 		}
-		if name, err := best(db.Reader); err != nil || name != "new" {
+		if name, err := first(db.Reader); err != nil || name != "new" {
 			t.Errorf("after both reads: got %q, %v", name, err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -32,6 +33,7 @@ type ModelRow struct {
 	// Best is the handle of the best ranked agent and BestName its public name. Both are "" if no
 	// agent is ranked.
 	Best, BestName string `bun:"-"`
+	best           uuid.UUID
 
 	ClusterSum     score.Points
 	ClusterSquares int64
@@ -44,18 +46,42 @@ const maxModels = 100
 
 // Models pools the agents of a window's board over all categories by the model they declare, the
 // highest skill first. It leaves out agents that declare no model. It reads the whole board, a row
-// for each agent, so it keeps the answer until the board changes. Callers must not modify the
-// slice.
+// for each agent, so it keeps the sums until the board changes. Names are always read.
 func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, error) {
 	board, err := readBoard(ctx, db, w, AllCategories)
 	if err != nil || board == nil {
 		return []ModelRow{}, err
 	}
 	key := modelsKey{w, board.AsOf.UnixMicro()}
-	return s.models.Get(ctx, key, func(ctx context.Context) ([]ModelRow, time.Time, error) {
+	rows, err := s.models.Get(ctx, key, func(ctx context.Context) ([]ModelRow, time.Time, error) {
 		rows, err := s.readModels(ctx, db, w)
 		return rows, s.now().Add(modelsFor), err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return named(ctx, db, rows)
+}
+
+// named returns rows with the names of the best agents.
+func named(ctx context.Context, db bun.IDB, rows []ModelRow) ([]ModelRow, error) {
+	var ids []uuid.UUID
+	for _, r := range rows {
+		if r.best != uuid.Nil {
+			ids = append(ids, r.best)
+		}
+	}
+	agents, err := agent.Store{}.ByIDs(ctx, db, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the best of models: %w", err)
+	}
+	rows = slices.Clone(rows)
+	for i := range rows {
+		if a := agents[rows[i].best]; a != nil {
+			rows[i].Best, rows[i].BestName = a.Handle, a.Name
+		}
+	}
+	return rows, nil
 }
 
 // modelsKey identifies the answer of Models for one build of a board.
@@ -94,7 +120,7 @@ func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRo
 	return models, bestOfModels(ctx, db, w, models)
 }
 
-// bestOfModels fills in the best ranked agent of each model.
+// bestOfModels fills in the id of the best ranked agent of each model.
 func bestOfModels(ctx context.Context, db bun.IDB, w Window, models []ModelRow) error {
 	if len(models) == 0 {
 		return nil
@@ -103,18 +129,20 @@ func bestOfModels(ctx context.Context, db bun.IDB, w Window, models []ModelRow) 
 	for _, m := range models {
 		names = append(names, m.Model)
 	}
-	var best []struct{ Model, Handle, Name string }
-	err := db.NewRaw(`SELECT r.model, a.handle, a.name FROM board_rows AS r JOIN (?3) AS a ON a.id = r.agent_id
-		WHERE r.span = ?0 AND r.category = ?1 AND r.version = (`+versionShown+`) AND r.rank IN (
+	var best []struct {
+		Model   string
+		AgentID uuid.UUID `bun:",type:uuid"`
+	}
+	err := db.NewRaw(`SELECT r.model, r.agent_id FROM board_rows AS r WHERE r.span = ?0 AND r.category = ?1 AND r.version = (`+versionShown+`) AND r.rank IN (
 			SELECT MIN(rank) FROM board_rows WHERE span = ?0 AND category = ?1 AND version = (`+versionShown+`) AND model IN (?2) GROUP BY model)`,
-		w, AllCategories, bun.List(names), agent.Select(db)).Scan(ctx, &best)
+		w, AllCategories, bun.List(names)).Scan(ctx, &best)
 	if err != nil {
 		return fmt.Errorf("read the best of models: %w", err)
 	}
 	for _, b := range best {
 		for i := range models {
 			if models[i].Model == b.Model {
-				models[i].Best, models[i].BestName = b.Handle, b.Name
+				models[i].best = b.AgentID
 			}
 		}
 	}

@@ -36,6 +36,10 @@ func TestModels(t *testing.T) {
 		if weak := models[1]; weak.Model != "weak" || weak.Ranked != 0 || weak.Best != "" {
 			t.Errorf("weak = %+v", weak)
 		}
+		w.exec("UPDATE agents SET name = 'Deux' WHERE handle = 'two'")
+		if models, err = w.store.Models(t.Context(), db.Reader, leaderboard.All); err != nil || models[0].BestName != "Deux" {
+			t.Errorf("after a rename: %+v, %v", models, err)
+		}
 	})
 }
 

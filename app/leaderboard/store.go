@@ -24,7 +24,7 @@ type Store struct {
 	models *memo.Cache[modelsKey, []ModelRow]
 }
 
-// Forget drops the models kept in memory. Call it when names or models have changed.
+// Forget drops the models kept in memory. Call it when models have changed.
 func (s *Store) Forget() { s.models.Forget() }
 
 // Relabel sets an agent's declared model on every board immediately, without waiting for the next
