@@ -54,6 +54,9 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	if err != nil {
 		return nil, "", err
 	}
+	if f.byPosition(db) && f.Sort == ByCreatedAt && after != nil && after.Position == 0 {
+		return nil, "", cursor.Invalid() // of a list without Words
+	}
 	looked, more, err := s.look(ctx, db, f, after)
 	if err != nil {
 		return nil, "", err

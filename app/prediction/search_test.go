@@ -1,12 +1,14 @@
 package prediction_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // TestSearchPages checks that the pages of a search list every match once, newest first, for words that are in
@@ -82,4 +84,27 @@ func TestSearchPages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCursorOfAnotherList checks that a search doesn't take the cursor of a list without words for its end.
+func TestCursorOfAnotherList(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		for range 2 {
+			if _, _, err := d.publish(t, draft(nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, next, err := prediction.Store{}.List(t.Context(), db.Reader, prediction.Filter{Limit: 1})
+		if err != nil || next == "" {
+			t.Fatalf("cursor %q, %v", next, err)
+		}
+		found, _, err := prediction.Store{}.List(t.Context(), db.Reader, prediction.Filter{Words: "sun", Limit: 1, Cursor: next})
+		switch refused := (*problem.Error)(nil); {
+		case errors.As(err, &refused) && refused.Code == problem.CodeInvalidParameter.Name:
+		case err != nil || len(found) != 1:
+			t.Errorf("found %d, %v; want the second match or a refusal of the cursor", len(found), err)
+		}
+	})
 }
