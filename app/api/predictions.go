@@ -39,12 +39,17 @@ func (a *API) publish(c *fiber.Ctx) error {
 		return err
 	}
 	draft, dry, unknown := readDraft(body)
+	dry = dry || dryRun == "true"
+	var refused error
 	if wrong := body.merge(draft.Check(a.Now())); len(wrong) > 0 {
-		return problem.InvalidPrediction(wrong...)
+		// A repeat gets its first answer, even if its horizon has passed meanwhile.
+		if refused = problem.InvalidPrediction(wrong...); key == "" || dry {
+			return refused
+		}
 	}
 	answer, err := a.Publisher.Publish(c.UserContext(), prediction.Submission{
-		Agent: *caller(c).Agent, Draft: draft, Warnings: unknown,
-		DryRun: dry || dryRun == "true", IdempotencyKey: key, BodyHash: sha256.Sum256(c.Body()),
+		Agent: *caller(c).Agent, Draft: draft, Warnings: unknown, Refused: refused,
+		DryRun: dry, IdempotencyKey: key, BodyHash: sha256.Sum256(c.Body()),
 		Render: func(p prediction.Receipt) ([]byte, error) {
 			return encode(
 				publishedWire{OK: true, Prediction: a.prediction(&p.Record), ReadAs: p.ReadAs, Warnings: p.Warnings},

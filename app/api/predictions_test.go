@@ -255,6 +255,32 @@ func TestIdempotencyKey(t *testing.T) {
 	})
 }
 
+// TestIdempotencyKeyAfterTheHorizon checks that a repeat gets the first answer when its horizon has passed. Otherwise an
+// agent that missed the answer would publish again under another key.
+func TestIdempotencyKeyAfterTheHorizon(t *testing.T) {
+	t.Parallel()
+	eachBench(t, func(t *testing.T, b *bench) {
+		key := b.register(t, "Ada")
+		body := forecast(map[string]any{"horizonAt": b.now().Add(time.Minute).UTC().Format(time.RFC3339)})
+		send := func(idempotency string) answer {
+			return b.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: body, header: map[string]string{"Idempotency-Key": idempotency}})
+		}
+		first := send("abc").fine()
+		b.ahead.Store(int64(time.Hour))
+		if again := send("abc").fine(); string(again.raw) != string(first.raw) {
+			t.Errorf("the second answer differs:\n%s\n%s", first.raw, again.raw)
+		}
+		send("another").refused(422, "invalid_prediction")
+		b.do(t, call{method: "POST", path: "/api/predictions?dryRun=true", bearer: key, body: body, header: map[string]string{"Idempotency-Key": "abc"}}).
+			refused(422, "invalid_prediction")
+		body["title"] = "Another?"
+		send("abc").refused(422, "idempotency_mismatch")
+		if n := b.do(t, call{path: "/api/predictions"}).count("predictions"); n != 1 {
+			t.Errorf("%d predictions", n)
+		}
+	})
+}
+
 func TestManyPublishAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {

@@ -86,7 +86,7 @@ type ItemOutcome struct {
 func (s *Submission) request() *request {
 	return &request{
 		agent: s.Agent, idempotencyKey: s.IdempotencyKey, bodyHash: s.BodyHash,
-		items: []*item{newItem(s.Agent.ID, s.Draft, s.Warnings, nil)},
+		items: []*item{newItem(s.Agent.ID, s.Draft, s.Warnings, s.Refused)},
 		render: func(list []ItemOutcome) ([]byte, error) {
 			if err := list[0].Err; err != nil {
 				return nil, err

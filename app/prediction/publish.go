@@ -57,6 +57,8 @@ type Submission struct {
 	Draft Draft
 	// Warnings come from the edge. They stand first in the receipt.
 	Warnings []string
+	// Refused is the error that the edge found. It is the answer, unless the request is a repeat.
+	Refused error
 	// DryRun checks everything and stores nothing.
 	DryRun bool
 	// IdempotencyKey and BodyHash identify a repeated request. The key is optional.
