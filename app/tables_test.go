@@ -70,7 +70,7 @@ var fanOuts = []string{
 	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.ByID",
 	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
 	"prediction.CountPublished", "prediction.LatestAt", "prediction.LiveMarkets", "prediction.MarketsWithOpen",
-	"prediction.OpenOn", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.Select",
+	"prediction.OpenOn", "prediction.OutcomesNamed", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.Select",
 	"prediction.SelectTallies",
 	"prediction.Totals", "prediction.addNewest", "prediction.countOnMarkets", "prediction.due", "prediction.looksBack", "prediction.nextPredicted",
 	"settlement.CountEntries", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",

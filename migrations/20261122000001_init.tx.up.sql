@@ -782,7 +782,8 @@ INSERT INTO update_head (id, last, deleted) VALUES (1, 0, 0);
 --bun:split
 
 -- market_outcomes: the decided outcome of each closed market, with a revision that a correction or
--- a reopening raises. By market; owner settlement.
+-- a reopening raises. If by_name is true, outcomes may have changed places since predictions named
+-- them, so only names count. By market; owner settlement.
 CREATE TABLE market_outcomes (
   market_id TEXT PRIMARY KEY REFERENCES markets (id),
   revision BIGINT NOT NULL,
@@ -794,7 +795,8 @@ CREATE TABLE market_outcomes (
   note TEXT,
   closed_at {{.TS}},
   decided_at {{.TS}} NOT NULL,
-  applied BOOLEAN NOT NULL
+  applied BOOLEAN NOT NULL,
+  by_name BOOLEAN NOT NULL DEFAULT FALSE
 );
 --bun:split
 CREATE INDEX market_outcomes_unapplied ON market_outcomes (market_id) WHERE NOT applied;

@@ -55,6 +55,25 @@ func (Store) MarketsWithOpen(ctx context.Context, db bun.IDB, marketIDs []string
 	return found, nil
 }
 
+// NamedOutcome is an outcome as a prediction names it: its name and its place in the market's list, from 0, both at
+// publication.
+type NamedOutcome struct {
+	Outcome      string
+	OutcomeIndex int
+}
+
+// OutcomesNamed lists the outcomes that the predictions on a market name. It lists an outcome once for each name and
+// place that it had.
+func (Store) OutcomesNamed(ctx context.Context, db bun.IDB, marketID string) ([]NamedOutcome, error) {
+	var found []NamedOutcome
+	err := db.NewRaw("SELECT DISTINCT outcome, outcome_index FROM predictions WHERE market_id = ? AND outcome IS NOT NULL AND outcome_index IS NOT NULL"+
+		" ORDER BY outcome_index, outcome", marketID).Scan(ctx, &found)
+	if err != nil {
+		return nil, fmt.Errorf("list the outcomes that predictions name: %w", err)
+	}
+	return found, nil
+}
+
 // LiveMarkets lists the ids of the live markets with an open prediction. They must be observed until they settle, so
 // those that weren't observed for the longest time come first: a source may not answer for all of them in one tick.
 // Samples are left out because no source knows them.

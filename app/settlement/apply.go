@@ -120,7 +120,7 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item)
 		if p.Ruled {
 			continue
 		}
-		if err := b.move(p, o.resolutionOf(p.Outcome, p.CreatedAt)); err != nil {
+		if err := b.move(p, o.resolutionOf(p.named(), p.CreatedAt)); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 		return err
 	}
 	for _, row := range rows {
-		if err := b.moveReference(row, o.resolutionOf(row.Outcome, row.ObservedAt)); err != nil {
+		if err := b.moveReference(row, o.resolutionOf(row.named(), row.ObservedAt)); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ type item struct {
 	ID               uuid.UUID `bun:",type:uuid"`
 	AgentID          uuid.UUID `bun:",type:uuid"`
 	Outcome          string    `bun:",nullzero"`
+	OutcomeIndex     *int
 	Confidence       float64
 	Category         string
 	HorizonAt        time.Time

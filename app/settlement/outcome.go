@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +45,7 @@ type Outcome struct {
 	ClosedAt      time.Time `bun:",nullzero"` // when the market closed, zero if unknown
 	DecidedAt     time.Time
 	Applied       bool // all predictions of the market match this decision
+	ByName        bool // outcomes may have changed places: see places.go
 }
 
 // newOutcome returns the outcome of m that follows before, which is nil for the first.
@@ -75,11 +75,6 @@ func (o *Outcome) Void() bool { return o.State == stateVoid }
 // Ruled reports whether an admin decided the outcome. Note is then the reason.
 func (o *Outcome) Ruled() bool { return o.Source == sourceAdmin }
 
-// equal reports whether two outcomes say that the same happened.
-func (o *Outcome) equal(other *Outcome) bool {
-	return other != nil && o.State == other.State && o.Winner == other.Winner && slices.Equal(o.OutcomeValues, other.OutcomeValues)
-}
-
 // String returns the outcome in words, such as "open", "void" or "Yes".
 func (o *Outcome) String() string {
 	switch {
@@ -97,16 +92,6 @@ func (o *Outcome) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// value returns how far the named outcome happened, 0..1.
-func (o *Outcome) value(name string) (float64, bool) {
-	for i, n := range o.Outcomes {
-		if i < len(o.OutcomeValues) && strings.EqualFold(strings.TrimSpace(n), strings.TrimSpace(name)) {
-			return o.OutcomeValues[i], true
-		}
-	}
-	return 0, false
-}
-
 // The notes of void predictions without a note from an admin.
 const (
 	noteVoid = "The market settled at even odds, so it decides nothing."
@@ -115,9 +100,9 @@ const (
 	noteDecided = "Published after an admin had decided the market."
 )
 
-// resolutionOf returns the resolution of a prediction on the named outcome, published at the given time. A
-// prediction whose outcome the market no longer has is open: it waits for an admin.
-func (o *Outcome) resolutionOf(name string, published time.Time) resolution {
+// resolutionOf returns the resolution of a prediction on the named outcome, published at the given time. If it can't be
+// told which outcome of the market that is, the prediction is open: it waits for an admin.
+func (o *Outcome) resolutionOf(n prediction.NamedOutcome, published time.Time) resolution {
 	if o.State == stateOpen {
 		return resolution{Status: prediction.Open}
 	}
@@ -140,7 +125,7 @@ func (o *Outcome) resolutionOf(name string, published time.Time) resolution {
 		p.Status, p.Note = prediction.Void, noteDecided
 		return p
 	}
-	y, ok := o.value(name)
+	y, ok := o.value(n)
 	if !ok {
 		return resolution{Status: prediction.Open}
 	}

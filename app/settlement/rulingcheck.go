@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -192,27 +193,46 @@ func (s *Service) checkMarket(id string, void bool) check {
 			return nil, problem.New(problem.CodeMarketOpen,
 				"This market is still open upstream, so nothing has happened yet. Rule on it once it has closed, or has not been seen for a day.")
 		}
+		known, err := knownNames(ctx, tx, id, before)
+		if err != nil {
+			return nil, err
+		}
 		v, kind := market.Verdict{Stage: market.Voided, Winner: -1}, KindMarketVoided
 		if !void {
-			if v, err = named(m, r.Outcome); err != nil {
+			if v, err = named(m, r.Outcome, known); err != nil {
 				return nil, err
 			}
 			kind = KindMarketCorrected
 		}
 		o := newOutcome(m, v, before, sourceAdmin, r.Note, s.now())
-		if o.equal(before) {
+		same := o.equal(before)
+		o.setPlaces(known, before)
+		if same && (void || o.ByName || !before.ByName) {
 			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf(
 				"The outcome of this market is %s already. Nothing was changed.", before,
 			))
 		}
 		p := &plan{change: Change{Kind: kind, MarketID: id, From: before.String(), To: o.String()}, market: m, outcome: o}
+		if !void {
+			p.change.To += o.renamed(known)
+		}
 		return p, countPredictions(ctx, tx, &p.change, id)
 	}
 }
 
-func named(m *market.Market, outcome string) (market.Verdict, error) {
-	i := m.OutcomeIndex(outcome)
-	if i < 0 || strings.TrimSpace(outcome) == "" {
+// named returns the verdict that the named outcome happened. The name may be one that the outcome had before.
+func named(m *market.Market, outcome string, known []prediction.NamedOutcome) (market.Verdict, error) {
+	list := Outcome{Outcomes: m.Outcomes}
+	list.ByName = list.moved(known)
+	outcome = strings.TrimSpace(outcome)
+	n := prediction.NamedOutcome{Outcome: outcome, OutcomeIndex: -1}
+	if i := slices.IndexFunc(known, func(k prediction.NamedOutcome) bool {
+		return strings.EqualFold(strings.TrimSpace(k.Outcome), outcome)
+	}); i >= 0 {
+		n = known[i]
+	}
+	i := list.place(n)
+	if i < 0 || outcome == "" {
 		return market.Verdict{}, problem.InvalidRequest(problem.Field{Field: "outcome",
 			Message: fmt.Sprintf("must be one of this market's outcomes: %s", strings.Join(m.Outcomes, ", "))})
 	}

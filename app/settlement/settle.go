@@ -110,7 +110,7 @@ func differs(ctx context.Context, db bun.IDB, o *Outcome, chunk int, all bool) (
 		return false, err
 	}
 	for _, r := range refs {
-		if r.Status == prediction.Open && o.resolutionOf(r.Outcome, r.ObservedAt).Status != prediction.Open {
+		if r.Status == prediction.Open && o.resolutionOf(r.named(), r.ObservedAt).Status != prediction.Open {
 			return true, nil
 		}
 	}
@@ -122,7 +122,7 @@ func differs(ctx context.Context, db bun.IDB, o *Outcome, chunk int, all bool) (
 			return false, fmt.Errorf("look for open predictions: %w", err)
 		}
 		more := slices.ContainsFunc(rows, func(i item) bool {
-			return i.BaselineState == prediction.Pending || o.resolutionOf(i.Outcome, i.CreatedAt.UTC()).Status != prediction.Open
+			return i.BaselineState == prediction.Pending || o.resolutionOf(i.named(), i.CreatedAt.UTC()).Status != prediction.Open
 		})
 		if more || !all || len(rows) < chunk {
 			return more, nil
@@ -284,6 +284,14 @@ func (s *Service) replace(ctx context.Context, m *market.Market, o, before *Outc
 		if moved, err := s.movesClosing(ctx, o, before); err != nil || !moved {
 			return false, err
 		}
+		// The names under which predictions were decided stay, so that a renaming alone changes none of them.
+		o.Outcomes, o.OutcomeValues, o.Winner, o.ByName = before.Outcomes, before.OutcomeValues, before.Winner, before.ByName
+	} else {
+		known, err := knownNames(ctx, s.db.Reader, m.ID, before)
+		if err != nil {
+			return false, err
+		}
+		o.setPlaces(known, before)
 	}
 	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := s.saveOutcome(ctx, tx, m, o); err != nil || !decided(before) {
@@ -336,7 +344,7 @@ func (s *Service) saveOutcome(ctx context.Context, tx bun.Tx, m *market.Market, 
 		Set("revision = EXCLUDED.revision").Set("state = EXCLUDED.state").Set("winner = EXCLUDED.winner").
 		Set("outcomes = EXCLUDED.outcomes").Set("outcome_values = EXCLUDED.outcome_values").
 		Set("source = EXCLUDED.source").Set("note = EXCLUDED.note").Set("closed_at = EXCLUDED.closed_at").
-		Set("decided_at = EXCLUDED.decided_at").Set("applied = EXCLUDED.applied").
+		Set("decided_at = EXCLUDED.decided_at").Set("applied = EXCLUDED.applied").Set("by_name = EXCLUDED.by_name").
 		Where("o.revision = EXCLUDED.revision - 1").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("store the outcome: %w", err)

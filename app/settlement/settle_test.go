@@ -191,44 +191,6 @@ func TestOrderBookIsAskedLast(t *testing.T) {
 	})
 }
 
-// TestRenamedOutcomes checks that a correction takes a score back if the market has renamed the prediction's outcome at
-// the same time. The prediction then waits for an admin.
-func TestRenamedOutcomes(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		w := newWorld(t, db)
-		s := w.service(0)
-		m := w.market("1", "", "x", start, "Dem", "Rep")
-		id := w.trade(s, m, w.agent(1), .6, .7)
-		closeWith(m, w.clock, 1, 0)
-		w.tick(s, m)
-		if p := w.prediction(id); p.Status != prediction.Resolved {
-			t.Fatalf("the prediction is %s", p.Status)
-		}
-		m.Outcomes = []string{"Democrat", "Republican"}
-		closeWith(m, m.ClosedAt, 0, 1)
-		w.tick(s, m)
-		if p := w.prediction(id); p.Status != prediction.Open || p.Edge != nil {
-			t.Errorf("after the correction: %+v", p)
-		}
-		if got, want := w.ledger(id), "0 score 1 Dem 7\n1 reversal 1 Dem -7\n"; got != want {
-			t.Errorf("ledger:\n%swant:\n%s", got, want)
-		}
-		stuck, err := s.Waiting(t.Context(), 10)
-		if err != nil || len(stuck) != 1 || stuck[0].Market.ID != "1" || stuck[0].Reason != ReasonOutcomeGone {
-			t.Errorf("waiting markets %+v, error %v", stuck, err)
-		}
-		w.rebuilt()
-		if _, err := s.Rule(t.Context(), KindMarketVoided, "1", Ruling{Note: "renamed upstream", Actor: "ada"}); err != nil {
-			t.Fatal(err)
-		}
-		if p := w.prediction(id); p.Status != prediction.Void {
-			t.Errorf("after a ruling the prediction is %s", p.Status)
-		}
-		w.rebuilt()
-	})
-}
-
 // TestOutcomeGoneIsNotReadAgain checks that a prediction whose outcome is gone waits for an admin without work on its
 // market in each tick, and that a later prediction on the market still settles.
 func TestOutcomeGoneIsNotReadAgain(t *testing.T) {
@@ -242,19 +204,18 @@ func TestOutcomeGoneIsNotReadAgain(t *testing.T) {
 				work := 0 // chunks, and questions to the order book
 				s.afterChunk = func() error { work++; return nil }
 				s.winner = func(context.Context, *market.Market) (int, bool, error) { work++; return 0, false, nil }
-				m := w.market("1", "", "x", start, "Dem", "Rep")
-				stuck := w.trade(s, m, w.agent(1), .6, .7)
-				m.Outcomes = []string{"Democrat", "Republican"}
+				m, _, stuck := w.election(s)
+				m.Outcomes, m.Prices = []string{"GOP", "Dem"}, []float64{.4, .6} // Rep can't be told
 				w.tick(s, m)
 				observed := []*market.Market{m}
 				if ruled {
 					w.clock, observed = w.clock.Add(2*vanishedAfter), nil
-					_, err := s.Rule(t.Context(), KindMarketCorrected, "1", Ruling{Outcome: "Democrat", Note: "seen", Actor: "ada"})
+					_, err := s.Rule(t.Context(), KindMarketCorrected, "1", Ruling{Outcome: "Dem", Note: "seen", Actor: "ada"})
 					w.must(err)
 				} else {
-					closeWith(m, w.clock, 1, 0)
+					closeWith(m, w.clock, 0, 1)
 					w.tick(s, m)
-					m.Prices = []float64{.6, .4} // as if only the order book knew
+					m.Prices = []float64{.4, .6} // as if only the order book knew
 				}
 				next := func() int {
 					t.Helper()

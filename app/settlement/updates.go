@@ -48,8 +48,10 @@ func (i *item) moved(r *prediction.Resolution, at time.Time) update.Update {
 // void.
 func (o *Outcome) settled(m *market.Market, at time.Time) update.Update {
 	ref := prediction.MarketRef(m.ID, m.EventKey(), m.Category)
-	if i := m.Reference(); i < len(o.OutcomeValues) {
-		ref.Value = &o.OutcomeValues[i]
+	if i := m.Reference(); i < len(m.Outcomes) {
+		if y, ok := o.value(prediction.NamedOutcome{Outcome: m.Outcomes[i], OutcomeIndex: i}); ok {
+			ref.Value = &y
+		}
 	}
 	return update.Update{Type: update.MarketSettled, At: at, Ref: update.Ref{Market: ref}}
 }
