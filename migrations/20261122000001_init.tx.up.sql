@@ -556,8 +556,9 @@ CREATE INDEX predictions_unrevealed_of ON predictions (agent_id, market_id) WHER
 -- tells Postgres that a join on both columns finds exactly one row. The primary key begins with id,
 -- so that it also finds rows by id alone. before_*, after_* and median_* are books of the predicted
 -- outcome: at the view before, at the view after, and the time-weighted median over the hour
--- before. stake and spread are the prediction's a and u in 1e-4 point, unweighted like edge. By
--- agent; owner prediction.
+-- before. stake and spread are the prediction's a and u in 1e-4 point, unweighted like edge.
+-- resolved_at is when the market closed, and settled_at when the status last changed. By agent; owner
+-- prediction.
 CREATE TABLE results (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
@@ -588,6 +589,7 @@ CREATE TABLE results (
   resolution_source TEXT,
   resolution_note TEXT,
   resolved_at {{.TS}},
+  settled_at {{.TS}},
   brier {{.FLOAT}},
   edge BIGINT,
   log_edge {{.FLOAT}},
@@ -600,6 +602,8 @@ CREATE TABLE results (
 CREATE INDEX results_status ON results (status, id);
 --bun:split
 CREATE INDEX results_resolved ON results (resolved_at, id) WHERE resolved_at IS NOT NULL;
+--bun:split
+CREATE INDEX results_voided ON results (status, settled_at, id) WHERE status = 'void';
 --bun:split
 CREATE INDEX results_edge ON results (edge, id) WHERE edge IS NOT NULL;
 --bun:split
@@ -627,7 +631,7 @@ CREATE VIEW prediction_records AS
     r.id AS result_id, r.baseline_state, r.baseline, r.baseline_before, r.baseline_after, r.baseline_previous,
     r.before_bid, r.before_ask, r.after_bid, r.after_ask, r.median_bid, r.median_ask, r.baseline_observed_at,
     r.weight_index, r.stake, r.spread, r.status, r.resolution_value, r.resolution_outcome, r.resolution_source,
-    r.resolution_note, r.resolved_at, r.brier, r.edge, r.log_edge, r.rules_version, r.ruled
+    r.resolution_note, r.resolved_at, r.settled_at, r.brier, r.edge, r.log_edge, r.rules_version, r.ruled
   FROM predictions AS p JOIN results AS r ON r.agent_id = p.agent_id AND r.id = p.id;
 --bun:split
 

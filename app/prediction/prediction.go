@@ -102,7 +102,8 @@ type Prediction struct {
 	ResolutionOutcome string    `bun:",nullzero"` // the winning outcome's name
 	ResolutionSource  string    `bun:",nullzero"` // "market" or "admin"
 	ResolutionNote    string    `bun:",nullzero"`
-	ResolvedAt        time.Time `bun:",nullzero"`
+	ResolvedAt        time.Time `bun:",nullzero"` // when the market closed, or an admin decided
+	SettledAt         time.Time `bun:",nullzero"` // when Status last changed
 	Ruled             bool      // an admin ruled on this prediction alone, and not on its market
 
 	Brier        *float64 // 0 best, 1 worst

@@ -26,6 +26,12 @@ func SelectResults(db bun.IDB) *bun.SelectQuery {
 			"s.resolution_value", "s.resolution_outcome", "s.resolution_source", "s.resolution_note", "s.ruled")
 }
 
+// SelectVoided begins a query on the results AS s of void predictions, with their keys and the time of settling, which
+// the index results_voided orders.
+func SelectVoided(db bun.IDB) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("results AS s").Column("s.agent_id", "s.id", "s.settled_at").Where("s.status = 'void'")
+}
+
 // Which selects predictions of a market by status.
 type Which int
 
@@ -196,6 +202,7 @@ type Resolution struct {
 	Source       string        `bun:",nullzero,type:text"`
 	Note         string        `bun:",nullzero,type:text"`
 	ResolvedAt   time.Time     `bun:",nullzero,type:timestamptz"`
+	SettledAt    time.Time     `bun:",type:timestamptz"`
 	Brier        *float64      `bun:",type:double precision"`
 	Edge         *score.Points `bun:",type:bigint"`
 	LogEdge      *float64      `bun:",type:double precision"`
@@ -209,7 +216,7 @@ func Resolve(ctx context.Context, tx bun.Tx, rows []Resolution) error {
 		return nil
 	}
 	res, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
-		" resolution_source = v.source, resolution_note = v.note, resolved_at = v.resolved_at, brier = v.brier, edge = v.edge,"+
+		" resolution_source = v.source, resolution_note = v.note, resolved_at = v.resolved_at, settled_at = v.settled_at, brier = v.brier, edge = v.edge,"+
 		" log_edge = v.log_edge, rules_version = v.rules_version, ruled = v.ruled"+
 		" FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.status = v.was", rows)
 	if err != nil {

@@ -118,12 +118,16 @@ func (x *export) keys(ctx context.Context) iter.Seq2[[]prediction.Key, error] {
 				break
 			}
 		}
-		for after := uuid.Nil; ; {
+		for after := (settlement.Voided{}); ; {
 			page, err := settlement.VoidedIn(ctx, x.DB.Reader, x.span, after, exportRows)
-			if !yield(page, err) || err != nil || len(page) < exportRows {
+			keys := make([]prediction.Key, len(page))
+			for i := range page {
+				keys[i] = page[i].Key
+			}
+			if !yield(keys, err) || err != nil || len(page) < exportRows {
 				return
 			}
-			after = page[len(page)-1].ID
+			after = page[len(page)-1]
 		}
 	}
 }

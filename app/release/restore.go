@@ -73,7 +73,7 @@ func predictionOf(r *archive.PredictionRow) (p prediction.Prediction, err error)
 		BaselineObservedAt: orZero(r.BaselineObserved), BeforeBid: r.BeforeBid, BeforeAsk: r.BeforeAsk, AfterBid: r.AfterBid, AfterAsk: r.AfterAsk,
 		MedianBid: r.MedianBid, MedianAsk: r.MedianAsk, Stake: points(r.Stake), Spread: points(r.Spread), WeightIndex: as[int](r.WeightIndex),
 		ResolutionValue: r.ResolutionValue, ResolutionOutcome: r.ResolutionOutcome, ResolutionSource: r.ResolutionSource,
-		ResolutionNote: r.ResolutionNote, ResolvedAt: orZero(r.ResolvedAt), Brier: r.Brier, Edge: points(r.Edge), LogEdge: r.LogEdge,
+		ResolutionNote: r.ResolutionNote, ResolvedAt: orZero(r.ResolvedAt), SettledAt: orZero(r.ResolvedAt), Brier: r.Brier, Edge: points(r.Edge), LogEdge: r.LogEdge,
 		RulesVersion: r.RulesVersion, Ruled: r.Ruled, Reveal: prediction.Reveal(r.Reveal), Hidden: r.Hidden, Sample: r.Sample, CreatedAt: r.CreatedAt.UTC(),
 	}, nil
 }

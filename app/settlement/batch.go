@@ -135,7 +135,7 @@ func (b *batch) move(i *item, to resolution) error {
 	}
 	row := prediction.Resolution{
 		AgentID: i.AgentID, ID: i.ID, Was: i.Status, Status: to.Status, Outcome: to.Outcome, Source: to.Source,
-		Note: to.Note, ResolvedAt: to.At, Ruled: to.Ruled,
+		Note: to.Note, ResolvedAt: to.At, SettledAt: b.now, Ruled: to.Ruled,
 	}
 	if i.Status == prediction.Resolved {
 		if err := b.reverse(i, to.Note); err != nil {

@@ -84,32 +84,26 @@ func ScoredIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit in
 	return keys, last, nil
 }
 
-// appliedWithin is the maximum time from an outcome's decision to its application. A void
-// prediction whose outcome was decided less than this before a span is listed with the span, and
-// may have been listed before.
-const appliedWithin = time.Hour
+// Voided is a void prediction, and when it became void.
+type Voided struct {
+	prediction.Key
+	SettledAt time.Time
+}
 
-// VoidedIn lists the void predictions that were decided by an outcome or a ruling in a span and
-// have no ledger entry in it, in order of their ids. It returns at most limit keys with an id
-// greater than after.
-func VoidedIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit int) ([]prediction.Key, error) {
-	outcomes := s
-	if !s.From.IsZero() {
-		outcomes.From = s.From.Add(-appliedWithin)
-	}
-	decided := outcomes.within(db.NewSelect().Model((*Outcome)(nil)).Column("o.market_id"), "o.decided_at")
-	ruled := s.within(db.NewSelect().Model((*Correction)(nil)).Column("k.prediction_id"), "k.created_at").
-		Where("k.prediction_id IS NOT NULL")
+// VoidedIn lists the predictions that became void in a span and have no ledger entry in it, in the order in which they
+// became void. It returns at most limit after the given one; the zero Voided begins the list.
+func VoidedIn(ctx context.Context, db bun.IDB, s Span, after Voided, limit int) ([]Voided, error) {
 	scored := s.ids(db.NewSelect().TableExpr("score_entries AS e").ColumnExpr("1"), "e.id").
-		Where("e.prediction_id = p.id").Where("e.agent_id = p.agent_id")
-	void := items(db).Where("s.status = 'void'").Where("p.id > ?", after).
-		Where("(p.market_id IN (?) OR p.id IN (?))", decided, ruled).Where("NOT EXISTS (?)", scored)
-	var keys []prediction.Key
-	err := db.NewSelect().TableExpr("(?) AS v", void).Column("v.agent_id", "v.id").Order("v.id").Limit(int64(limit)).Scan(ctx, &keys)
-	if err != nil {
+		Where("e.prediction_id = s.id").Where("e.agent_id = s.agent_id")
+	q := s.within(prediction.SelectVoided(db), "s.settled_at").Where("NOT EXISTS (?)", scored)
+	if !after.SettledAt.IsZero() {
+		q = q.Where("(s.settled_at, s.id) > (?, ?)", database.Now(after.SettledAt), after.ID)
+	}
+	var rows []Voided
+	if err := q.Order("s.settled_at", "s.id").Limit(int64(limit)).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("list void predictions: %w", err)
 	}
-	return keys, nil
+	return rows, nil
 }
 
 // SettledReference is a reference row with the category and day it counts under.
