@@ -25,6 +25,7 @@ type signal struct{ kind, id string }
 // facts is what the database knows about the drafts of a batch.
 type facts struct {
 	markets   map[string]*market.Market // by id
+	decided   map[string]bool           // ids of the markets that an admin decided although they aren't closed
 	questions map[string][]string       // ids of the open markets with this question
 	signals   map[string]signal         // by the evidence's address
 	cited     map[string]bool           // by the id of a news item; a cited item stays so
@@ -64,6 +65,11 @@ func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*fact
 	}
 	for i := range markets {
 		known.markets[markets[i].ID] = &markets[i]
+	}
+	if p.Decided != nil {
+		if known.decided, err = p.Decided(ctx, db, markets); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.findSignals(ctx, db, list, pages, known); err != nil {
 		return nil, err
@@ -142,6 +148,10 @@ func (known *facts) link(it *item) (link, []string, error) {
 				"Market %s is closed. Nothing was stored. Choose an open market from GET /api/intelligence/markets.", m.ID,
 			))
 	}
+	if known.decided[m.ID] {
+		return link{}, nil, problem.New(problem.CodeMarketClosed, fmt.Sprintf(
+			"An admin has decided the outcome of market %s, which its source no longer reports. Nothing was stored. Choose another market from GET /api/intelligence/markets.", m.ID))
+	}
 	return link{market: m, outcome: index}, nil, nil
 }
 
@@ -159,6 +169,9 @@ func (known *facts) linkByTitle(it *item) (link, []string, error) {
 	m := known.markets[found[0]]
 	if m == nil {
 		return link{}, nil, fmt.Errorf("market %s was not found", found[0])
+	}
+	if known.decided[m.ID] {
+		return link{}, []string{fmt.Sprintf("Not linked: market %s asks this question, but an admin has decided its outcome. Send the marketId of another market from /api/intelligence/markets, or this prediction will not be ranked.", m.ID)}, nil
 	}
 	if d.Outcome == "" && m.YesIndex() < 0 {
 		return link{}, []string{fmt.Sprintf("Not linked: market %s asks this question, but has no outcome named Yes. Send marketId and outcome (one of %s), or this prediction will not be ranked.", m.ID, names(m))}, nil

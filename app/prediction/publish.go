@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -30,6 +32,10 @@ type Publisher struct {
 	// order of requests doesn't matter. A request without a key counts as a repeat if its body equals that of
 	// an earlier one. Set Seed before the first Publish.
 	Seed []byte
+
+	// Decided, if set, returns those of the given markets that already have an outcome although no source has closed
+	// them. Publish refuses them like closed ones. Set it before the first Publish.
+	Decided func(ctx context.Context, db bun.IDB, list []market.Market) (map[string]bool, error)
 
 	markets market.Store
 	news    news.Store

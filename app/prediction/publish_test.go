@@ -58,7 +58,7 @@ func openAs(t *testing.T, db *database.DB, name string) *desk {
 	d.Publisher = prediction.NewPublisher(db, d.now, 3*time.Minute, "https://pulse.example")
 	markets := []market.Market{
 		yesNo("1", "Will it rain in Oslo?"), yesNo("2", "Will it snow in Oslo?"), yesNo("3", "Who wins?"),
-		yesNo("4", "Twice asked?"), yesNo("5", "Twice asked?"), yesNo("6", "Is it over?"),
+		yesNo("4", "Twice asked?"), yesNo("5", "Twice asked?"), yesNo("6", "Is it over?"), yesNo("decided", "Is it known?"),
 	}
 	markets[2].Outcomes = []string{"Reds", "Blues"}
 	markets[1].EventID, markets[0].EventID = "weather", "weather"
@@ -162,6 +162,8 @@ func TestPublishLinks(t *testing.T) {
 		{name: "outcome without market", change: func(d *prediction.Draft) { d.Outcome = "Yes" }, code: "invalid_prediction", field: "outcome"},
 		{name: "unknown market", change: func(d *prediction.Draft) { d.MarketID = "nope" }, code: "invalid_prediction", field: "marketId"},
 		{name: "closed market", change: func(d *prediction.Draft) { d.MarketID = "6" }, code: "market_closed"},
+		{name: "decided market", change: func(d *prediction.Draft) { d.MarketID = "decided" }, code: "market_closed"},
+		{name: "title of a decided market", change: func(d *prediction.Draft) { d.Title = "Is it known?" }, warning: "an admin has decided its outcome"},
 		{name: "horizon before the market's close", change: func(d *prediction.Draft) {
 			at := start.AddDate(0, 0, 2)
 			d.MarketID, d.HorizonAt = "1", &at
@@ -172,6 +174,9 @@ func TestPublishLinks(t *testing.T) {
 			t.Run(string(kind)+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				d := open(t, dbtest.Open(t, kind))
+				d.Decided = func(context.Context, bun.IDB, []market.Market) (map[string]bool, error) {
+					return map[string]bool{"decided": true}, nil
+				}
 				got, _, err := d.publish(t, draft(c.change))
 				if c.code != "" {
 					p := problem.As(err)

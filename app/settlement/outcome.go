@@ -161,6 +161,26 @@ func OutcomesOf(ctx context.Context, db bun.IDB, marketIDs []string) (map[string
 	return found, nil
 }
 
+// Decided returns those of the given markets that are decided although no source has closed them. An admin may decide
+// an open market only once it has vanished, so for markets seen within a day it asks nothing.
+func (s *Service) Decided(ctx context.Context, db bun.IDB, list []market.Market) (map[string]bool, error) {
+	var vanished []string
+	for i := range list {
+		if !list[i].Closed && s.vanished(&list[i]) {
+			vanished = append(vanished, list[i].ID)
+		}
+	}
+	outcomes, err := OutcomesOf(ctx, db, vanished)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]bool, len(outcomes))
+	for id := range outcomes {
+		found[id] = true
+	}
+	return found, nil
+}
+
 func loadOutcome(ctx context.Context, db bun.IDB, marketID string) (*Outcome, error) {
 	return readOutcome(ctx, selectOutcome(db, marketID))
 }

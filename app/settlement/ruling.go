@@ -19,6 +19,11 @@ import (
 // an admin may rule on it.
 const vanishedAfter = 24 * time.Hour
 
+// vanished reports whether an admin may rule on the open market m.
+func (s *Service) vanished(m *market.Market) bool {
+	return !m.ObservedAt.After(s.now().Add(-vanishedAfter))
+}
+
 // Ruling is an admin's decision.
 type Ruling struct {
 	// Outcome names what happened: one of a market's outcomes, or "yes" or "no" for a prediction

@@ -189,7 +189,7 @@ func (s *Service) checkMarket(id string, void bool) check {
 		if err != nil {
 			return nil, err
 		}
-		if !m.Closed && m.ObservedAt.After(s.now().Add(-vanishedAfter)) {
+		if !m.Closed && !s.vanished(m) {
 			return nil, problem.New(problem.CodeMarketOpen,
 				"This market is still open upstream, so nothing has happened yet. Rule on it once it has closed, or has not been seen for a day.")
 		}
