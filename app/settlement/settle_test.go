@@ -192,7 +192,7 @@ func TestOrderBookIsAskedLast(t *testing.T) {
 }
 
 // TestOutcomeGoneIsNotReadAgain checks that a prediction whose outcome is gone waits for an admin without work on its
-// market in each tick, and that a later prediction on the market still settles.
+// market in each tick, although each tick reads it, and that a later prediction on the market still settles.
 func TestOutcomeGoneIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	for name, ruled := range map[string]bool{"decided by the market": false, "ruled while open": true} {
@@ -240,7 +240,10 @@ func TestOutcomeGoneIsNotReadAgain(t *testing.T) {
 				}
 				w.clock = w.clock.AddDate(0, 0, 8)
 				if ids, err := s.Unsettled(t.Context(), 10); err != nil || len(ids) > 0 {
-					t.Errorf("the markets %v are read by id, error %v", ids, err)
+					t.Errorf("the markets %v are unsettled, error %v", ids, err)
+				}
+				if ids := w.requested(s); !slices.Equal(ids, []string{"1"}) {
+					t.Errorf("a tick requests %v, want the market of the open prediction", ids)
 				}
 				list, err := s.Waiting(t.Context(), 10)
 				if err != nil || len(list) != 1 || list[0].Reason != ReasonOutcomeGone || w.prediction(stuck).Status != prediction.Open {
@@ -251,6 +254,12 @@ func TestOutcomeGoneIsNotReadAgain(t *testing.T) {
 				}
 				if p := w.prediction(stuck); p.Status != prediction.Void {
 					t.Errorf("after a ruling the prediction is %s", p.Status)
+				}
+				w.exec("UPDATE markets SET active = FALSE")
+				w.clock = w.clock.AddDate(0, 0, 8)
+				w.exec("UPDATE markets SET observed_at = '" + w.clock.Format(time.RFC3339) + "'")
+				if ids := w.requested(s); len(ids) > 0 {
+					t.Errorf("a week after the ruling a tick requests %v", ids)
 				}
 				w.rebuilt()
 			})
@@ -453,12 +462,12 @@ func TestVanishedMarket(t *testing.T) {
 		if err != nil || len(stuck) != 1 || stuck[0].Market.ID != "1" || stuck[0].Reason != ReasonVanished {
 			t.Errorf("waiting markets %+v, error %v", stuck, err)
 		}
-		if ids, err := s.Unsettled(ctx, 10); err != nil || !slices.Equal(ids, []string{"1", "2"}) {
-			t.Errorf("markets to read by id: %v, error %v", ids, err)
+		if ids := w.requested(s); !slices.Equal(ids, []string{"1", "2"}) {
+			t.Errorf("a tick requests %v", ids)
 		}
-		w.must(market.Store{}.Retire(ctx, db, []string{"1", "2"}))
-		if ids, err := s.Unsettled(ctx, 10); err != nil || !slices.Equal(ids, []string{"1"}) {
-			t.Errorf("markets to read by id, of which the source knows none: %v, error %v", ids, err)
+		w.exec("UPDATE markets SET active = FALSE") // the source knows none of them
+		if ids := w.requested(s); !slices.Equal(ids, []string{"1"}) {
+			t.Errorf("a tick requests %v, want the market of the open prediction", ids)
 		}
 		if p := w.prediction(id); p.Status != prediction.Open {
 			t.Errorf("the prediction is %s, want open", p.Status)

@@ -13,20 +13,22 @@ import (
 	"github.com/pulsecast/pulsecast/app/queue"
 )
 
-// Unsettled lists up to limit markets that must be read by id to learn their outcome, the longest
-// unseen first. These are markets with an open prediction or reference row, and markets decided
-// within the last week, whose outcome may still change. Sample markets are left out, because no
-// source knows them. A market that the source no longer knows is read only for its open predictions: with reference
-// rows alone it would take a place for ever.
+// Unsettled lists up to limit more markets that must be read by id to learn their outcome: those with an open reference
+// row, and those decided within the last week, whose outcome may still change. The longest unseen are first. Decided
+// markets that the source no longer knows are last, because they may never be seen again. Undecided ones are left out,
+// and so are sample markets, which no source knows.
+//
+// Open predictions don't matter here: prediction.LiveMarkets lists all their markets, and those that have vanished would
+// stay first in this list.
 func (s *Service) Unsettled(ctx context.Context, limit int) ([]string, error) {
 	var ids []string
 	err := s.db.Reader.NewSelect().TableExpr("(?) AS m", market.Select(s.db.Reader)).Column("m.id").
 		Join("LEFT JOIN market_outcomes AS o ON o.market_id = m.id").
 		Where("NOT m.sample").
-		Where("o.decided_at > ? OR ((o.market_id IS NULL OR o.state = 'open' OR NOT o.applied) AND (EXISTS (?)"+
-			" OR ((m.active OR m.closed) AND EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open'))))",
-			s.now().UTC().AddDate(0, 0, -7), prediction.OpenOn(s.db.Reader, "m.id")).
-		Order("m.observed_at", "m.id").Limit(int64(limit)).Scan(ctx, &ids)
+		Where("o.decided_at > ? OR ((o.market_id IS NULL OR o.state = 'open' OR NOT o.applied) AND (m.active OR m.closed)"+
+			" AND EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open'))",
+			s.now().UTC().AddDate(0, 0, -7)).
+		OrderExpr("CASE WHEN m.active OR m.closed THEN 0 ELSE 1 END, m.observed_at, m.id").Limit(int64(limit)).Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("read unsettled markets: %w", err)
 	}
