@@ -557,8 +557,8 @@ CREATE INDEX predictions_unrevealed_of ON predictions (agent_id, market_id) WHER
 -- so that it also finds rows by id alone. before_*, after_* and median_* are books of the predicted
 -- outcome: at the view before, at the view after, and the time-weighted median over the hour
 -- before. stake and spread are the prediction's a and u in 1e-4 point, unweighted like edge.
--- resolved_at is when the market closed, and settled_at when the status last changed. By agent; owner
--- prediction.
+-- resolved_at is when the market closed, and settled_at when the status last changed, or when the void
+-- prediction was revealed after that. By agent; owner prediction.
 CREATE TABLE results (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,

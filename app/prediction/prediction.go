@@ -103,7 +103,7 @@ type Prediction struct {
 	ResolutionSource  string    `bun:",nullzero"` // "market" or "admin"
 	ResolutionNote    string    `bun:",nullzero"`
 	ResolvedAt        time.Time `bun:",nullzero"` // when the market closed, or an admin decided
-	SettledAt         time.Time `bun:",nullzero"` // when Status last changed
+	SettledAt         time.Time `bun:",nullzero"` // when Status last changed, or when the void prediction was revealed after that
 	Ruled             bool      // an admin ruled on this prediction alone, and not on its market
 
 	Brier        *float64 // 0 best, 1 worst

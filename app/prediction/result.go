@@ -23,7 +23,7 @@ func SelectResults(db bun.IDB) *bun.SelectQuery {
 		Join("JOIN results AS s ON s.agent_id = p.agent_id AND s.id = p.id").
 		Column("p.id", "p.agent_id", "p.outcome", "p.outcome_index", "p.confidence", "p.category", "p.horizon_at", "p.market_id", "p.event_key", "p.market_category",
 			"p.scheduled_close_at", "p.created_at", "s.baseline_state", "s.baseline", "s.weight_index", "s.status",
-			"s.resolution_value", "s.resolution_outcome", "s.resolution_source", "s.resolution_note", "s.ruled")
+			"s.resolution_value", "s.resolution_outcome", "s.resolution_source", "s.resolution_note", "s.ruled", "p.reveal", "p.unrevealed")
 }
 
 // SelectVoided begins a query on the results AS s of void predictions, with their keys and the time of settling, which

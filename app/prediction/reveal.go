@@ -185,14 +185,37 @@ func RevealBaselines(ctx context.Context, tx bun.Tx, fixed []Baseline, now time.
 	return reveal(ctx, tx, keys, "p.unrevealed AND p.reveal = 'baseline'", now)
 }
 
-// RevealResolved reveals predictions that were decided, so that no withheld prediction has a score. tx must
-// hold the tallies of their agents.
+// RevealResolved reveals predictions that were decided with their market, so that no withheld prediction has a score.
+// tx must hold the tallies of their agents.
 func RevealResolved(ctx context.Context, tx bun.Tx, decided []Resolution, now time.Time) error {
 	keys := make([]Key, len(decided))
 	for i, d := range decided {
 		keys[i] = Key{d.AgentID, d.ID}
 	}
 	return reveal(ctx, tx, keys, "p.unrevealed", now)
+}
+
+// RevealLeft reveals up to 50 predictions of a decided market that are still withheld until the close, and reports
+// whether it found any. Those are predictions that an admin voided before, and predictions that wait for an admin. The
+// market may never close, because its source may not know it any more. tx must not hold tallies.
+func RevealLeft(ctx context.Context, tx bun.Tx, marketID string, now time.Time) (found bool, err error) {
+	var keys []Key
+	err = tx.NewRaw(`SELECT p.agent_id, p.id FROM predictions AS p WHERE p.unrevealed AND p.reveal = 'close' AND p.market_id = ?
+		ORDER BY p.id LIMIT ?`, marketID, revealChunk).Scan(ctx, &keys)
+	if err != nil {
+		return false, fmt.Errorf("look for predictions to reveal: %w", err)
+	}
+	if len(keys) == 0 {
+		return false, nil
+	}
+	agents := make([]uuid.UUID, len(keys))
+	for i, k := range keys {
+		agents[i] = k.AgentID
+	}
+	if err := LockTallies(ctx, tx, agents); err != nil {
+		return false, err
+	}
+	return true, reveal(ctx, tx, keys, "p.unrevealed", now)
 }
 
 // revealing is a prediction that becomes public, and the time of its reveal.
@@ -203,7 +226,7 @@ type revealing struct {
 }
 
 // reveal makes the predictions public that meet a condition. It also adds their search words and citations, and
-// counts them on their markets. tx must hold the tallies of their agents. It must be the last step of a
+// counts them on their markets. The archive lists a void prediction on the day of its reveal. tx must hold the tallies of their agents. It must be the last step of a
 // transaction; see CountOnMarkets.
 func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now time.Time) error {
 	if len(keys) == 0 {
@@ -232,7 +255,8 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 		return err
 	}
 	writes := []database.Write{database.NewWrite(`UPDATE predictions AS p SET unrevealed = FALSE, revealed_at = v.revealed_at
-		FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id`, rows)}
+		FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id`, rows), database.NewWrite(`UPDATE results AS p SET settled_at = v.revealed_at
+		FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.status = 'void'`, rows)}
 	if len(words) > 0 {
 		writes = append(writes, wordsWrite(tx, words))
 	}

@@ -164,7 +164,7 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 }
 
 // finish marks the outcome applied, unless a prediction waits for its baseline, or got it since it
-// was passed.
+// was passed. Before that, it reveals what is still withheld on the decided market, some predictions in each step.
 func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	r.stage = done
 	if o.Applied {
@@ -174,6 +174,14 @@ func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 		more, err := differs(ctx, tx, o, r.service.chunk, true)
 		if err != nil || more {
 			return err
+		}
+		revealed, err := prediction.RevealLeft(ctx, tx, o.MarketID, r.service.now())
+		if err != nil {
+			return err
+		}
+		if revealed {
+			r.stage = markApplied
+			return nil
 		}
 	}
 	_, err := tx.NewUpdate().Model(o).Set("applied = TRUE").WherePK().Exec(ctx)

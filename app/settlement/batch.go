@@ -51,6 +51,9 @@ type item struct {
 	ResolutionNote    string `bun:",nullzero"`
 	Ruled             bool
 
+	Reveal     prediction.Reveal
+	Unrevealed bool
+
 	last *Entry // latest in the ledger, nil if there is none
 }
 
@@ -99,6 +102,7 @@ func (i *item) stands(to resolution) bool {
 type batch struct {
 	now      time.Time
 	settled  time.Time // decides the day of results without a scheduled close or horizon
+	withheld bool      // the predictions stay withheld
 	clusters map[clusterKey]*Cluster
 	before   map[clusterKey]Cluster // changed clusters as they were read
 
@@ -151,7 +155,7 @@ func (b *batch) move(i *item, to resolution) error {
 		row.RulesVersion = score.RulesVersion
 	}
 	b.predictions = append(b.predictions, row)
-	b.updates = append(b.updates, i.moved(&row, b.now))
+	b.updates = append(b.updates, i.moved(&row, b.now, b.withheld))
 	b.tally(i.AgentID).Count(i.Status, -1)
 	b.tally(i.AgentID).Count(to.Status, 1)
 	return nil

@@ -60,9 +60,9 @@ func settledEvents(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uui
 }
 
 // writeMarkets marks the consensus of a market for counting again, and that of every market with
-// predictions of agents that began or ceased to count. Then it reveals the decided predictions. It
-// must follow write and be the last step of its transaction, because publishing waits for the rows
-// of market_consensus that it locks.
+// predictions of agents that began or ceased to count. Then it reveals the decided predictions, unless they stay
+// withheld. It must follow write and be the last step of its transaction, because publishing waits
+// for the rows of market_consensus that it locks.
 func (b *batch) writeMarkets(ctx context.Context, tx bun.Tx, marketID string) error {
 	agents, err := b.countNow(ctx, tx)
 	if err != nil {
@@ -72,6 +72,9 @@ func (b *batch) writeMarkets(ctx context.Context, tx bun.Tx, marketID string) er
 	// market's row too, so it would break that order if it came first.
 	if err := prediction.AgentsChanged(ctx, tx, agents, marketID); err != nil {
 		return err
+	}
+	if b.withheld {
+		return nil
 	}
 	return prediction.RevealResolved(ctx, tx, b.predictions, b.now)
 }

@@ -1,6 +1,7 @@
 package settlement
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -8,7 +9,9 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // withhold makes a stored prediction unrevealed until the given time.
@@ -23,8 +26,9 @@ func (w *world) withhold(id uuid.UUID, until prediction.Reveal) {
 	w.must(err)
 }
 
-// TestSettlingReveals checks that the transaction that fixes a baseline or decides a prediction
-// also reveals it, and that Consensus uses only revealed predictions.
+// TestSettlingReveals checks that the transaction that fixes a baseline or decides a prediction with
+// its market also reveals it, and that Consensus uses only revealed predictions. A prediction that is
+// voided alone stays withheld until its market is decided.
 func TestSettlingReveals(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -75,7 +79,7 @@ func TestSettlingReveals(t *testing.T) {
 		}
 		_, err = s.Rule(t.Context(), KindPredictionVoided, voided.String(), Ruling{Note: "spam", Actor: "ada"})
 		w.must(err)
-		check("one voided", atClose)
+		check("one voided", atClose, voided)
 		w.clock = w.clock.Add(time.Hour)
 		closeWith(m, w.clock, 1, 0)
 		w.tick(s, m)
@@ -85,4 +89,81 @@ func TestSettlingReveals(t *testing.T) {
 		check("settled")
 		w.rebuilt()
 	})
+}
+
+// TestVoidStaysWithheld checks that a prediction which is withheld until the close and then voided discloses nothing,
+// because its baseline may be the confidence of another one that is withheld. The close and an admin's decision on the
+// market reveal both, and the archive lists the void one on that day.
+func TestVoidStaysWithheld(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]func(w *world, s *Service, m *market.Market){
+		"the market closes": func(w *world, s *Service, m *market.Market) {
+			closeWith(m, w.clock, 1, 0)
+			w.tick(s, m)
+		},
+		"its scheduled close passes": func(w *world, s *Service, m *market.Market) {
+			w.exec("UPDATE markets SET closes_at = observed_at")
+			w.must(prediction.RevealDue(w.t.Context(), w.db, w.clock))
+		},
+		"an admin decides it": func(w *world, s *Service, m *market.Market) {
+			_, err := s.Rule(w.t.Context(), KindMarketCorrected, "1", Ruling{Outcome: "Yes", Note: "seen elsewhere", Actor: "ada"})
+			w.must(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				w := newWorld(t, db)
+				s := w.service(0)
+				m := w.market("1", "", "politics", time.Time{})
+				m.Prices = []float64{0.5, 0.5}
+				w.tick(s, m)
+				w.clock = w.clock.Add(time.Second)
+				first := w.publish(w.agent(1), m, 0, .4273)
+				w.clock = w.clock.Add(time.Second)
+				second := w.publish(w.agent(1), m, 0, .42)
+				w.withhold(first, prediction.RevealClose)
+				w.withhold(second, prediction.RevealClose)
+				for range 4 {
+					w.clock = w.clock.Add(time.Minute)
+					w.tick(s, m)
+				}
+				if p := w.prediction(second); p.Baseline == nil || *p.Baseline != .4273 {
+					t.Fatalf("the baseline of the second is %v, want the confidence of the first", show(p.Baseline))
+				}
+				_, err := s.Rule(t.Context(), KindPredictionVoided, second.String(), Ruling{Note: "spam", Actor: "ada"})
+				w.must(err)
+				voided := w.clock
+				public := func() *prediction.Record {
+					t.Helper()
+					found, err := prediction.Store{}.ByIDs(t.Context(), db, []uuid.UUID{second})
+					w.must(err)
+					return found[second]
+				}
+				if r := public(); r.Withheld != prediction.NotRevealed || r.Baseline != nil || r.BaselinePrevious != nil || r.Stake != nil {
+					t.Errorf("the public sees %+v", r.Prediction)
+				}
+				if p := w.prediction(second); p.Status != prediction.Void {
+					t.Errorf("the second is %s, want void", p.Status)
+				}
+				var content []byte
+				w.must(db.NewRaw("SELECT content FROM update_outbox ORDER BY id DESC LIMIT 1").Scan(t.Context(), &content))
+				var told []update.Update
+				w.must(json.Unmarshal(content, &told))
+				if len(told) != 1 || told[0].Type != update.PredictionVoided || told[0].Ref.Prediction.Confidence != nil || told[0].Ref.Prediction.Baseline != nil {
+					t.Errorf("the stream says %s", content)
+				}
+				w.clock = w.clock.Add(48 * time.Hour)
+				ends(w, s, m)
+				if r := public(); r.Withheld != prediction.NotWithheld || r.Status != prediction.Void || r.BaselinePrevious == nil || *r.BaselinePrevious != .4273 {
+					t.Errorf("after the end the public sees %+v", r.Prediction)
+				}
+				if p := w.prediction(first); p.Unrevealed {
+					t.Error("the first is still withheld")
+				}
+				w.listed(voided, nil, nil, []uuid.UUID{second})
+				w.rebuilt()
+			})
+		})
+	}
 }

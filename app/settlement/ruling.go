@@ -12,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -176,6 +177,9 @@ func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error 
 	if err != nil {
 		return err
 	}
+	if b.withheld, err = p.item.staysWithheld(ctx, tx); err != nil {
+		return err
+	}
 	if err := b.move(p.item, p.to); err != nil {
 		return err
 	}
@@ -189,6 +193,17 @@ func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error 
 		return err
 	}
 	return b.writeMarkets(ctx, tx, p.item.MarketID)
+}
+
+// staysWithheld reports whether a prediction that is decided alone stays withheld until its market closes or is
+// decided. Its baseline may be the confidence of the agent's earlier prediction on the market, which may be withheld as
+// long.
+func (i *item) staysWithheld(ctx context.Context, tx bun.Tx) (bool, error) {
+	if !i.Unrevealed || i.Reveal != prediction.RevealClose {
+		return false, nil
+	}
+	o, err := loadOutcome(ctx, tx, i.MarketID)
+	return !decided(o), err
 }
 
 // MaxNote is the maximum length of a ruling's note, in characters.

@@ -23,8 +23,8 @@ func (p *pending) fixed(b *prediction.Baseline, at time.Time) update.Update {
 }
 
 // moved returns the update that a prediction was resolved, voided or reopened. The same transaction
-// reveals the prediction.
-func (i *item) moved(r *prediction.Resolution, at time.Time) update.Update {
+// reveals the prediction, unless it stays withheld.
+func (i *item) moved(r *prediction.Resolution, at time.Time, withheld bool) update.Update {
 	u := update.Update{
 		Type: update.PredictionCorrected, At: at,
 		Ref: update.Ref{
@@ -34,6 +34,9 @@ func (i *item) moved(r *prediction.Resolution, at time.Time) update.Update {
 			},
 			Market: prediction.MarketRef(i.MarketID, i.EventKey, i.MarketCategory),
 		},
+	}
+	if withheld {
+		u.Ref.Prediction.Confidence, u.Ref.Prediction.Baseline = nil, nil
 	}
 	switch {
 	case r.Status == prediction.Void:

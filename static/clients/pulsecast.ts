@@ -2209,7 +2209,7 @@ export interface components {
             confidence: number | null;
             /**
              * Format: double
-             * @description Null if there is none yet, or none at all.
+             * @description Null if there is none yet, or none at all, and until the prediction is revealed.
              */
             baseline: number | null;
             /**
