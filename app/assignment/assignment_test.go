@@ -214,6 +214,33 @@ func TestChosenOnceADay(t *testing.T) {
 	})
 }
 
+// TestChosenAfterClockAhead checks that a choice for a later day, made while a clock was ahead, doesn't keep out those of
+// the days until then.
+func TestChosenAfterClockAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		for i := range 60 {
+			insert(t, db, listed(fmt.Sprintf("m%02d", i), "sport", 100-float64(i), 0.5, 60*days))
+		}
+		for _, step := range []struct {
+			at   time.Time
+			want int
+		}{{start.Add(30 * days), 12}, {start, 12}, {start, 0}, {start.Add(days), 12}} {
+			if n := choose(t, db, step.at); n != step.want {
+				t.Errorf("%s: added %d, want %d", step.at, n, step.want)
+			}
+		}
+		// Shortly before midnight, another node whose clock is a little ahead has chosen for the next day.
+		midnight := start.Add(3 * days).Truncate(days)
+		if n := choose(t, db, midnight); n != 12 {
+			t.Errorf("added %d, want 12", n)
+		}
+		if n := choose(t, db, midnight.Add(-time.Minute)); n != 0 {
+			t.Errorf("added %d for a day that is over for another node", n)
+		}
+	})
+}
+
 func TestClosing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

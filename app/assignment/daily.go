@@ -41,11 +41,11 @@ const (
 // ChooseDaily chooses the day's assignments among markets with a liquidity of at least minLiquidity, in US
 // dollars. It returns how many it added, which is 0 if the day already has its choice. However many nodes call
 // ChooseDaily, only one choice is made for a day. If there is no suitable market, it chooses none, and the
-// next call tries again.
+// next call tries again. A choice for a later day doesn't count, because a clock was ahead when it was made.
 func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, minLiquidity float64) (int, error) {
 	now = database.Now(now)
-	today := now.Format(time.DateOnly)
-	if taken, err := dayTaken(ctx, db.Reader, today); err != nil || taken {
+	today, latest := now.Format(time.DateOnly), database.LatestPlausible(now).Format(time.DateOnly)
+	if taken, err := dayTaken(ctx, db.Reader, today, latest); err != nil || taken {
 		return 0, err
 	}
 	added := 0
@@ -54,7 +54,7 @@ func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, 
 		if err != nil || len(candidates) == 0 {
 			return err
 		}
-		if first, err := claimDay(ctx, tx, today); err != nil || !first {
+		if first, err := database.RaiseSetting(ctx, tx, chosenDay, today, latest); err != nil || !first {
 			return err
 		}
 		var chosen []Assignment
@@ -73,16 +73,10 @@ func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, 
 	return added, nil
 }
 
-// dayTaken reports whether a day already has its choice, with a cheap read.
-func dayTaken(ctx context.Context, db bun.IDB, today string) (bool, error) {
+// dayTaken reports whether a day already has its choice, with a cheap read. latest is the latest day that can have one.
+func dayTaken(ctx context.Context, db bun.IDB, today, latest string) (bool, error) {
 	day, _, err := database.Setting(ctx, db, chosenDay)
-	return day >= today, err
-}
-
-// claimDay reserves a day for this transaction. Another transaction that tries to reserve it in the meantime
-// waits, and then finds the day taken.
-func claimDay(ctx context.Context, tx bun.Tx, today string) (bool, error) {
-	return database.RaiseSetting(ctx, tx, chosenDay, today)
+	return day >= today && day <= latest, err
 }
 
 // readCandidates reads the suitable markets whose event has no open assignment, most liquid first.

@@ -35,15 +35,16 @@ func AddSetting(ctx context.Context, db bun.IDB, name, value string) (bool, erro
 	return setWhere(ctx, db, name, value, "DO NOTHING")
 }
 
-// RaiseSetting stores a setting if it has no value yet, or a lower one in text order. If two
-// transactions raise it to the same value, the second waits for the first, and only one gets true.
-func RaiseSetting(ctx context.Context, db bun.IDB, name, value string) (bool, error) {
-	return setWhere(ctx, db, name, value, "DO UPDATE SET value = EXCLUDED.value WHERE s.value < EXCLUDED.value")
+// RaiseSetting stores a setting if it has no value yet, or a lower one in text order, or one above
+// highest, which is wrong. If two transactions raise it to the same value, the second waits for the
+// first, and only one gets true.
+func RaiseSetting(ctx context.Context, db bun.IDB, name, value, highest string) (bool, error) {
+	return setWhere(ctx, db, name, value, "DO UPDATE SET value = EXCLUDED.value WHERE s.value < EXCLUDED.value OR s.value > ?", highest)
 }
 
-func setWhere(ctx context.Context, db bun.IDB, name, value, conflict string) (bool, error) {
+func setWhere(ctx context.Context, db bun.IDB, name, value, conflict string, args ...any) (bool, error) {
 	res, err := db.NewRaw(
-		"INSERT INTO settings AS s (name, value) VALUES (?, ?) ON CONFLICT (name) "+conflict, name, value,
+		"INSERT INTO settings AS s (name, value) VALUES (?, ?) ON CONFLICT (name) "+conflict, append([]any{name, value}, args...)...,
 	).Exec(ctx)
 	if err != nil {
 		return false, fmt.Errorf("store setting %s: %w", name, err)

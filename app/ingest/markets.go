@@ -138,7 +138,7 @@ func (m *Markets) readRest(
 	if err != nil {
 		return rest, nil, err
 	}
-	forgotten, err := m.store.Forgotten(ctx, m.DB.Reader, m.Now().Add(-forgottenAfter), forgottenPerTick)
+	forgotten, err := m.store.Forgotten(ctx, m.DB.Reader, m.Now(), forgottenAfter, forgottenPerTick)
 	if err != nil {
 		return rest, nil, err
 	}

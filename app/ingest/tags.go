@@ -63,7 +63,7 @@ func (m *Markets) askTags(ctx context.Context, known map[string]*market.Event, i
 	now := database.Now(m.Now())
 	wanted := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		e := known[id]
-		return e != nil && (e.TagsKnown || now.Sub(e.TagsAskedAt) < askedAgainAfter)
+		return e != nil && (e.TagsKnown || now.Sub(e.TagsAskedAt).Abs() < askedAgainAfter) // in the future if a clock was ahead
 	})
 	if wanted = wanted[:min(len(wanted), eventsPerTick)]; len(wanted) == 0 {
 		return nil, nil

@@ -106,7 +106,8 @@ func (e *Event) take(m *Market) {
 }
 
 // storeEvents stores events. If a reading leaves out a value, the stored one stays. If a later reading is
-// already stored, nothing changes. Values of a derived event never replace values that the source sent.
+// already stored, nothing changes, unless that one is from a clock that was ahead. Values of a derived event never
+// replace values that the source sent.
 func storeEvents(ctx context.Context, db bun.IDB, events []Event) error {
 	for part := range slices.Chunk(events, chunk) {
 		given := slices.DeleteFunc(slices.Clone(part), func(e Event) bool { return e.derived })
@@ -138,7 +139,9 @@ func upsertEvents(ctx context.Context, db bun.IDB, events []Event, merged string
 		args := slices.Repeat([]any{c}, strings.Count(merged, "?"))
 		q = q.Set("? = "+merged, append([]any{c}, args...)...)
 	}
-	if _, err := q.Where("EXCLUDED.updated_at >= e.updated_at").Exec(ctx); err != nil {
+	newest := slices.MaxFunc(events, func(a, b Event) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
+	q = q.Where("EXCLUDED.updated_at >= e.updated_at OR e.updated_at > ?", database.LatestPlausible(newest.UpdatedAt))
+	if _, err := q.Exec(ctx); err != nil {
 		return fmt.Errorf("store events: %w", err)
 	}
 	return nil

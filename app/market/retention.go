@@ -37,10 +37,11 @@ const windowsPerRun = 500
 // Thin deletes price rows that the history no longer needs and returns their number. It keeps rows observed at
 // or after sealed, because the archive doesn't hold them yet. Without an archive, sealed is now. It works in short
 // statements, and remembers the last window that it thinned. So an hourly call costs only what has aged since the
-// last one. more reports whether a backlog is left.
+// last one. Windows that it thinned too early, while a clock was ahead, are thinned again when they are old enough. more
+// reports whether a backlog is left.
 func (Store) Thin(ctx context.Context, db bun.IDB, now, sealed time.Time) (deleted int64, more bool, err error) {
 	for _, r := range retentions {
-		n, left, err := r.run(ctx, db, r.end(now, sealed))
+		n, left, err := r.run(ctx, db, now, sealed)
 		deleted += n
 		more = more || left
 		if err != nil {
@@ -50,19 +51,19 @@ func (Store) Thin(ctx context.Context, db bun.IDB, now, sealed time.Time) (delet
 	return deleted, more, nil
 }
 
-// end returns the time up to which prices are thinned.
-func (r retention) end(now, sealed time.Time) time.Time {
-	end := database.Now(now).Add(-r.age)
-	if sealed.Before(end) {
-		end = database.Now(sealed)
-	}
-	return end.Truncate(r.window)
+// due returns the time up to which prices are old enough to be thinned.
+func (r retention) due(now time.Time) time.Time {
+	return database.Now(now).Add(-r.age).Truncate(r.window)
 }
 
-func (r retention) run(ctx context.Context, db bun.IDB, end time.Time) (deleted int64, more bool, err error) {
+func (r retention) run(ctx context.Context, db bun.IDB, now, sealed time.Time) (deleted int64, more bool, err error) {
+	end := r.due(now)
 	start, err := r.start(ctx, db, end)
 	if err != nil {
 		return 0, false, err
+	}
+	if sealed.Before(end) {
+		end = database.Now(sealed).Truncate(r.window)
 	}
 	for range windowsPerRun {
 		if !start.Before(end) {
@@ -81,8 +82,9 @@ func (r retention) run(ctx context.Context, db bun.IDB, end time.Time) (deleted 
 	return deleted, start.Before(end), nil
 }
 
-// start returns where thinning continues: where it stopped last, or at the oldest row.
-func (r retention) start(ctx context.Context, db bun.IDB, end time.Time) (time.Time, error) {
+// start returns where thinning continues: where it stopped last, or at the oldest row. If it stopped after due, a clock
+// was ahead. Prices stored since then lie in windows that count as thinned, so start goes back to due.
+func (r retention) start(ctx context.Context, db bun.IDB, due time.Time) (time.Time, error) {
 	text, ok, err := database.Setting(ctx, db, r.done)
 	if err != nil {
 		return time.Time{}, err
@@ -92,12 +94,16 @@ func (r retention) start(ctx context.Context, db bun.IDB, end time.Time) (time.T
 		if err != nil {
 			return time.Time{}, fmt.Errorf("setting %s: %w", r.done, err)
 		}
-		return at, nil
+		if at.After(due) {
+			at = due
+			err = database.SetSetting(ctx, db, r.done, at.Format(time.RFC3339))
+		}
+		return at, err
 	}
 	var oldest Price
 	err = db.NewSelect().Model(&oldest).Column("observed_at").OrderExpr("observed_at").Limit(1).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return end, nil
+		return due, nil
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("find oldest price: %w", err)

@@ -26,6 +26,33 @@ func (f afterDelete) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	}
 }
 
+// TestThinAfterClockAhead checks that prices are thinned although their windows were, while the clock was ten days ahead.
+func TestThinAfterClockAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		thin := func(now time.Time) (deleted int64) {
+			t.Helper()
+			deleted, more, err := store.Thin(t.Context(), db, now, now)
+			if err != nil || more {
+				t.Fatalf("more %v, %v", more, err)
+			}
+			return deleted
+		}
+		observe(t, db, yesNo("a", 1, noon))
+		thin(noon.Add(10 * 24 * time.Hour))
+		thin(noon)
+		for i := range 6 {
+			observe(t, db, yesNo("a", 1, noon.Add(time.Duration(60+i)*time.Minute)))
+		}
+		if n := thin(noon.Add(market.PricesKept)); n != 0 {
+			t.Errorf("thinned %d prices that are too young", n)
+		}
+		if n := thin(noon.Add(market.PricesKept + 2*time.Hour)); n != 5 {
+			t.Errorf("thinned %d prices, want 5 of 6", n)
+		}
+	})
+}
+
 // TestThinsInShortStatements checks that one statement of Thin deletes a bounded number of prices, although an hour can
 // have many.
 func TestThinsInShortStatements(t *testing.T) {

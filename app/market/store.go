@@ -28,8 +28,9 @@ type Store struct{}
 //
 // If a reading leaves out a fact that rarely changes (description, event, slug …), the stored value stays.
 // Prices, volume and state are always the newest. A reading older than the stored one only adds to the price
-// history. Markets that moved or closed since their latest update are recorded as updates. A live market
-// replaces a sample with the same id and its made-up history; a sample never replaces a live market.
+// history, unless the stored one is from a clock that was ahead (see database.LatestPlausible). Markets that moved
+// or closed since their latest update are recorded as updates. A live market replaces a sample with the same id
+// and its made-up history; a sample never replaces a live market.
 //
 // The events of the markets are stored too. An event that isn't given is derived from its markets.
 func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events ...Event) error {
@@ -129,6 +130,8 @@ var taken = []string{"source", "question", "title", "outcomes", "prices", "proba
 	"volume", "liquidity", "best_bid", "best_ask", "volume_24h", "price_change_24h", "active", "closed", "scalar", "resolution", "match_key", "search_text", "observed_at", "sample"}
 
 func upsert(ctx context.Context, db bun.IDB, part []Market) error {
+	newest := slices.MaxFunc(part, func(a, b Market) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	plausible := database.LatestPlausible(newest.ObservedAt)
 	q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")
 	for _, column := range taken {
 		q = q.Set("? = EXCLUDED.?", bun.Ident(column), bun.Ident(column))
@@ -139,9 +142,9 @@ func upsert(ctx context.Context, db bun.IDB, part []Market) error {
 	}
 	// A closed market keeps the time of its close. A reopened one loses it.
 	q = q.Set("closed_at = CASE WHEN m.sample OR NOT EXCLUDED.closed THEN EXCLUDED.closed_at ELSE COALESCE(EXCLUDED.closed_at, m.closed_at) END").
-		Set("first_seen_at = CASE WHEN m.sample AND NOT EXCLUDED.sample THEN EXCLUDED.first_seen_at ELSE m.first_seen_at END").
+		Set("first_seen_at = CASE WHEN m.sample AND NOT EXCLUDED.sample OR m.first_seen_at > ? THEN EXCLUDED.first_seen_at ELSE m.first_seen_at END", plausible).
 		Set("told_price = CASE WHEN m.sample AND NOT EXCLUDED.sample THEN NULL ELSE m.told_price END").
-		Where("m.sample OR EXCLUDED.observed_at >= m.observed_at").
+		Where("m.sample OR EXCLUDED.observed_at >= m.observed_at OR m.observed_at > ?", plausible).
 		Returning("NULL") // otherwise Bun overwrites the reading with the stored values
 	if _, err := q.Exec(ctx); err != nil {
 		return fmt.Errorf("store markets: %w", err)
@@ -273,13 +276,13 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 	return out, nil
 }
 
-// Forgotten lists up to limit live markets that look open but were last observed before a time, longest
-// unobserved first. Readings no longer include them, so they must be requested by id to learn whether they
-// closed.
-func (Store) Forgotten(ctx context.Context, db bun.IDB, before time.Time, limit int) ([]string, error) {
+// Forgotten lists up to limit live markets that look open but weren't observed for longer than age, longest
+// unobserved first. Markets observed while a clock was ahead are last. Readings no longer include them, so they must be
+// requested by id to learn whether they closed.
+func (Store) Forgotten(ctx context.Context, db bun.IDB, now time.Time, age time.Duration, limit int) ([]string, error) {
 	var out []string
 	err := db.NewSelect().Model((*Market)(nil)).Column("id").
-		Where("m.closed = FALSE").Where("m.observed_at < ?", database.Now(before)).
+		Where("m.closed = FALSE").Where("m.observed_at < ? OR m.observed_at > ?", database.Now(now.Add(-age)), database.LatestPlausible(now)).
 		Where("m.active AND NOT m.sample").
 		OrderExpr("m.observed_at").Limit(int64(limit)).Scan(ctx, &out)
 	if err != nil {

@@ -351,17 +351,45 @@ func TestWithOpenPredictionsAndForgotten(t *testing.T) {
 		if err != nil || !slices.Equal(got, []string{"a"}) {
 			t.Errorf("with open predictions: got %v, %v", got, err)
 		}
-		got, err = store.Forgotten(ctx, db.Reader, noon.Add(-time.Hour), 10)
+		got, err = store.Forgotten(ctx, db.Reader, noon, time.Hour, 10)
 		if err != nil || !slices.Equal(got, []string{"c", "b"}) {
 			t.Errorf("forgotten: got %v, %v", got, err)
 		}
 		if err := store.Retire(ctx, db, []string{"c"}); err != nil {
 			t.Fatal(err)
 		}
-		if got, err = store.Forgotten(ctx, db.Reader, noon.Add(-time.Hour), 10); err != nil || !slices.Equal(got, []string{"b"}) {
+		if got, err = store.Forgotten(ctx, db.Reader, noon, time.Hour, 10); err != nil || !slices.Equal(got, []string{"b"}) {
 			t.Errorf("after retiring: got %v, %v", got, err)
 		}
 	})
+}
+
+// TestClockAhead checks that a row stored while a clock was ahead gives way to the next reading, and is forgotten at
+// once if no reading includes it. An hour ahead still counts as newer.
+func TestClockAhead(t *testing.T) {
+	t.Parallel()
+	for ahead, replaced := range map[time.Duration]bool{time.Hour: false, 61 * time.Minute: true, 365 * 24 * time.Hour: true} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				wrong, missing := yesNo("a", 1, noon.Add(ahead)), yesNo("b", 1, noon.Add(ahead))
+				wrong.EventID, missing.EventID = "e1", ""
+				observeEvents(t, db, []market.Market{wrong, missing}, market.Event{ID: "e1", Title: "Then", UpdatedAt: noon.Add(ahead)})
+				closed := yesNo("a", 2, noon)
+				closed.Active, closed.Closed, closed.ClosedAt = false, true, noon
+				observeEvents(t, db, []market.Market{closed}, market.Event{ID: "e1", Title: "Now", UpdatedAt: noon})
+				m, e := get(t, db, "a"), event(t, db, "e1")
+				if m.Closed != replaced || m.ObservedAt.Equal(noon) != replaced || m.FirstSeenAt.Equal(noon) != replaced ||
+					(e.Title == "Now") != replaced || e.UpdatedAt.Equal(noon) != replaced {
+					t.Errorf("got %+v of %+v, want both replaced: %v", m, e, replaced)
+				}
+				forgotten, err := store.Forgotten(t.Context(), db.Reader, noon, time.Hour, 10)
+				if err != nil || slices.Equal(forgotten, []string{"b"}) != replaced {
+					t.Errorf("forgotten: %v, %v", forgotten, err)
+				}
+			})
+		})
+	}
 }
 
 func TestListPagesThroughEveryOrder(t *testing.T) {

@@ -26,7 +26,8 @@ type Store struct{}
 
 // Observe stores one reading of a source. An unknown score doesn't replace a known one; the same post may also
 // come from an Atom feed, which has none. A live item replaces a sample with the same id, and a sample never
-// replaces a live item. An older reading changes nothing. An erased item stays erased.
+// replaces a live item. An older reading changes nothing, unless the stored one is from a clock that was ahead (see
+// database.LatestPlausible). An erased item stays erased.
 func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 	for part := range slices.Chunk(prepared(items), chunk) {
 		q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")
@@ -41,8 +42,10 @@ func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 			c := bun.Ident(column)
 			q = q.Set("? = CASE WHEN n.sample OR EXCLUDED.score_known THEN EXCLUDED.? ELSE n.? END", c, c, c)
 		}
+		newest := slices.MaxFunc(part, func(a, b Item) int { return a.ObservedAt.Compare(b.ObservedAt) })
 		_, err := q.Where("NOT n.erased").
-			Where("n.sample OR (NOT EXCLUDED.sample AND EXCLUDED.observed_at >= n.observed_at)").Exec(ctx)
+			Where("n.sample OR (NOT EXCLUDED.sample AND (EXCLUDED.observed_at >= n.observed_at OR n.observed_at > ?))",
+				database.LatestPlausible(newest.ObservedAt)).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("store news: %w", err)
 		}

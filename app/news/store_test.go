@@ -72,6 +72,23 @@ func TestObserve(t *testing.T) {
 	})
 }
 
+// TestClockAhead checks that an item stored while a clock was ahead gives way to the next reading.
+func TestClockAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		for ahead, replaced := range map[time.Duration]bool{time.Hour: false, 61 * time.Minute: true} {
+			id := ahead.String()
+			observe(t, db, post(id, noon.Add(ahead)))
+			now := post(id, noon)
+			now.Title = "New"
+			observe(t, db, now)
+			if got := get(t, db, id); (got.Title == "New") != replaced || got.ObservedAt.Equal(noon) != replaced {
+				t.Errorf("%s ahead: got %+v", ahead, got)
+			}
+		}
+	})
+}
+
 func TestByURLs(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

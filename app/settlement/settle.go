@@ -59,7 +59,7 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 			}
 		}
 		v := m.Verdict()
-		if open && v.Stage == market.AskBook && s.winner != nil && !outdated(m, stored[m.ID]) && !ruled(stored[m.ID]) {
+		if open && v.Stage == market.AskBook && s.winner != nil && !s.outdated(m, stored[m.ID]) && !ruled(stored[m.ID]) {
 			unclear = append(unclear, m)
 			continue
 		}
@@ -229,8 +229,11 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 	return open, nil
 }
 
-// outdated reports whether an outcome was decided after a reading of its market.
-func outdated(m *market.Market, o *Outcome) bool { return o != nil && m.ObservedAt.Before(o.DecidedAt) }
+// outdated reports whether an outcome was decided after a reading of its market. A decision that bears a time of the
+// future came earlier, while a clock was ahead.
+func (s *Service) outdated(m *market.Market, o *Outcome) bool {
+	return o != nil && m.ObservedAt.Before(o.DecidedAt) && !o.DecidedAt.After(database.LatestPlausible(s.now()))
+}
 
 // ruled reports whether an outcome is an admin's decision.
 func ruled(o *Outcome) bool { return decided(o) && o.Ruled() }
@@ -240,7 +243,7 @@ func ruled(o *Outcome) bool { return decided(o) && o.Ruled() }
 // closed market shows. But a correction of the closing time always counts, because a ruling and the
 // order book say what happened and not when the market closed.
 func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome, v market.Verdict) (bool, error) {
-	if outdated(m, before) {
+	if s.outdated(m, before) {
 		return false, nil
 	}
 	if !m.Closed {

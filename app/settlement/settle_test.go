@@ -444,6 +444,29 @@ func TestRulingsOnUnlinkedPredictions(t *testing.T) {
 	})
 }
 
+// TestClockAhead checks that an outcome decided while the clock was ahead follows the market again once the clock is set
+// back.
+func TestClockAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		s := w.service(0)
+		m := w.market("1", "", "x", start)
+		id := w.trade(s, m, w.agent(1), .6, .7)
+		now := w.clock
+		w.clock = now.Add(24 * time.Hour)
+		closeWith(m, now, 1, 0)
+		w.tick(s, m)
+		w.clock = now.Add(time.Minute)
+		closeWith(m, now, 0, 1)
+		w.tick(s, m)
+		if p := w.prediction(id); p.Status != prediction.Resolved || p.ResolutionValue == nil || *p.ResolutionValue != 0 {
+			t.Errorf("got %+v, want the value 0 of the newer reading", p)
+		}
+		w.rebuilt()
+	})
+}
+
 func TestVanishedMarket(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -27,20 +27,22 @@ func (f *Feed[T]) Name() string { return f.codec.Name }
 // Current returns the newest snapshot, never nil.
 func (f *Feed[T]) Current() *Snapshot[T] { return f.current.Load() }
 
-// Stale reports whether there is no reading, or the newest one is older than three intervals.
+// Stale reports whether there is no reading, or the newest one is older than three intervals or of the future.
 func (f *Feed[T]) Stale() bool { return f.Current().staleAt(f.now()) }
 
 // Publish encodes a reading and makes it the current snapshot, unless the current one is as new. It reports
-// whether it did. The reading must not be changed afterwards.
+// whether it did. A current snapshot that is from a clock that was ahead is replaced too. The reading must not be
+// changed afterwards.
 func (f *Feed[T]) Publish(reading Reading[T]) bool {
-	if !reading.AsOf.After(f.Current().AsOf) {
+	now := f.now()
+	if !f.Current().givesWay(reading.AsOf, now) {
 		return false
 	}
 	next := build(f.codec, reading)
 	next.warm()
 	for {
 		current := f.Current()
-		if !next.AsOf.After(current.AsOf) {
+		if !current.givesWay(next.AsOf, now) {
 			return false
 		}
 		if f.current.CompareAndSwap(current, next) {

@@ -208,6 +208,28 @@ func TestPublishNeverGoesBack(t *testing.T) {
 	}
 }
 
+// TestClockAhead checks that a snapshot of the future is stale and gives way to any other, and that nothing else goes back.
+func TestClockAhead(t *testing.T) {
+	t.Parallel()
+	c := &clock{noon.Add(24 * time.Hour)}
+	f := NewFeed(codec(), c.now)
+	f.Publish(reading(c.at, 2))
+	if f.Stale() {
+		t.Error("stale while the clock is ahead")
+	}
+	c.at = noon
+	if !f.Stale() || !parse(t, string(f.Form(1, answer.Identity).Body)).Stale {
+		t.Error("a snapshot of the future isn't stale")
+	}
+	if f.Publish(reading(noon.Add(24*time.Hour), 3)) || !f.Publish(reading(noon, 3)) || f.Stale() || len(f.Current().Records) != 3 {
+		t.Errorf("after the clock was set back: got the snapshot of %s, stale %v", f.Current().AsOf, f.Stale())
+	}
+	f.Publish(reading(noon.Add(time.Hour), 4)) // of another node
+	if f.Publish(reading(noon.Add(time.Minute), 5)) {
+		t.Error("a reading an hour ahead was replaced")
+	}
+}
+
 func TestConcurrentPublishAndRead(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(codec(), (&clock{noon}).now)

@@ -72,7 +72,7 @@ func (r *Replicator[T]) Publish(ctx context.Context, reading Reading[T]) error {
 	}
 	_, err = r.db.NewInsert().Model(&row{Feed: r.feed.Name(), TakenAt: reading.AsOf, Content: packed}).
 		On("CONFLICT (feed) DO UPDATE").Set("taken_at = EXCLUDED.taken_at").Set("content = EXCLUDED.content").
-		Where("s.taken_at < EXCLUDED.taken_at").Exec(ctx)
+		Where("s.taken_at < EXCLUDED.taken_at OR s.taken_at > ?", database.LatestPlausible(r.feed.now())).Exec(ctx)
 	if err != nil {
 		err = fmt.Errorf("store snapshot of %s: %w", r.feed.Name(), err)
 	}
@@ -106,7 +106,8 @@ func Drop(ctx context.Context, db bun.IDB) error {
 // whether there was one.
 func (r *Replicator[T]) Restore(ctx context.Context) (bool, error) { return r.fromDatabase(ctx) }
 
-// Refresh loads a newer reading of another node. It reports whether there was one.
+// Refresh loads a newer reading of another node, or any other if the current one is from a clock that was ahead. It
+// reports whether there was one.
 func (r *Replicator[T]) Refresh(ctx context.Context) (bool, error) {
 	if r.cache.Kind == cache.Redis {
 		found, err := r.fromCache()
@@ -156,7 +157,7 @@ func (r *Replicator[T]) fromCache() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read mark: %w", err)
 	}
-	if !at.After(r.feed.Current().AsOf) {
+	if !r.feed.Current().givesWay(at, r.feed.now()) {
 		return false, nil
 	}
 	packed, err := r.cache.Storage.Get(r.key("content"))
@@ -168,8 +169,12 @@ func (r *Replicator[T]) fromCache() (bool, error) {
 
 func (r *Replicator[T]) fromDatabase(ctx context.Context) (bool, error) {
 	var kept row
+	current, replacing := r.feed.Current(), "s.taken_at > ?"
+	if current.ahead(r.feed.now()) {
+		replacing = "s.taken_at <> ?"
+	}
 	err := r.db.Reader.NewSelect().Model(&kept).
-		Where("s.feed = ?", r.feed.Name()).Where("s.taken_at > ?", r.feed.Current().AsOf).Scan(ctx)
+		Where("s.feed = ?", r.feed.Name()).Where(replacing, current.AsOf).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

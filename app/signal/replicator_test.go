@@ -69,6 +69,32 @@ func TestNodesShareAndNeverGoBack(t *testing.T) {
 	})
 }
 
+// TestNodesAfterClockAhead checks that nodes replace the snapshot of a node whose clock was ahead, each its own copy
+// and one of them the stored one.
+func TestNodesAfterClockAhead(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, db *database.DB, c *cache.Cache) {
+		a, b, follower := node(db, c), node(db, c), node(db, c)
+		publish(t, a, reading(noon.Add(24*time.Hour), 5))
+		for _, x := range []*Replicator[record]{b, follower} {
+			if found, err := x.Restore(t.Context()); !found || err != nil || !x.Feed().Stale() {
+				t.Fatalf("got %v, %v", found, err)
+			}
+			if found, err := x.Refresh(t.Context()); found || err != nil {
+				t.Fatalf("the same snapshot was loaded again: %v, %v", found, err)
+			}
+		}
+		publish(t, b, reading(noon, 3))
+		if found, err := follower.Refresh(t.Context()); !found || err != nil || !follower.Feed().Current().AsOf.Equal(noon) {
+			t.Errorf("another node: got %v, %v: the snapshot of %s", found, err, follower.Feed().Current().AsOf)
+		}
+		restarted := node(db, c)
+		if found, err := restarted.Restore(t.Context()); !found || err != nil || !restarted.Feed().Current().AsOf.Equal(noon) {
+			t.Errorf("after a restart: got %v, %v: the snapshot of %s", found, err, restarted.Feed().Current().AsOf)
+		}
+	})
+}
+
 func TestSharedThroughTheDatabaseWhileRedisIsDown(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/answer"
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // MaxLimit is the largest number of records in one answer. DefaultLimit is the number if the caller sets no
@@ -97,10 +98,20 @@ func (s *Snapshot[T]) warm() {
 // StaleIntervals is how many intervals of its feed old a reading or a price may be before it is stale.
 const StaleIntervals = 3
 
-// staleAt reports whether the reading is older than StaleIntervals.
+// staleAt reports whether there is no reading, or it is older than StaleIntervals, or further in the future than an
+// interval. In the future, it is from a clock that was ahead, and nothing says how old it is.
 func (s *Snapshot[T]) staleAt(now time.Time) bool {
-	return s.AsOf.IsZero() || now.Sub(s.AsOf) > StaleIntervals*s.Interval
+	age := now.Sub(s.AsOf)
+	return s.AsOf.IsZero() || age > StaleIntervals*s.Interval || age < -s.Interval
 }
+
+// givesWay reports whether a reading taken at asOf replaces the snapshot: a newer one or, if the snapshot is from a
+// clock that was ahead, any other.
+func (s *Snapshot[T]) givesWay(asOf, now time.Time) bool {
+	return asOf.After(s.AsOf) || s.ahead(now) && !asOf.Equal(s.AsOf)
+}
+
+func (s *Snapshot[T]) ahead(now time.Time) bool { return s.AsOf.After(database.LatestPlausible(now)) }
 
 // Text returns the text of record i that a search looks at, normalised for comparison.
 func (s *Snapshot[T]) Text(i int) string { return s.text[i] }
