@@ -278,6 +278,25 @@ func TestMarketsReadPartlyByIDAreStored(t *testing.T) {
 	})
 }
 
+// TestScalarIsKept checks that a scalar market stays scalar if a reading leaves that out.
+func TestScalarIsKept(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		m := yesNo("a", 1)
+		m.Scalar = true
+		n.up.top = []market.Market{m}
+		tick(t, n.markets.Tick, time.Minute)
+		m.Scalar, m.ScalarUnknown, m.Volume = false, true, ptr(2.0)
+		n.up.top = []market.Market{m}
+		n.later(time.Minute)
+		tick(t, n.markets.Tick, time.Minute)
+		if m, _, err := (market.Store{}).ByID(t.Context(), db.Reader, "a"); err != nil || *m.Volume != 2 || !m.Scalar {
+			t.Errorf("got %+v, %v", m, err)
+		}
+	})
+}
+
 func TestAFailingSourceLeavesTheLastGoodSnapshot(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

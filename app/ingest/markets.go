@@ -198,6 +198,9 @@ func missing(ids []string, readings ...[]market.Market) (gone []string) {
 // keep stores a reading in short transactions, because other writers wait for each of them on SQLite. If one fails,
 // the batches before it stay, and the next tick reads all markets again.
 func (m *Markets) keep(ctx context.Context, observed []market.Market, events []market.Event, gone []string) error {
+	if err := m.store.KeepScalar(ctx, m.DB.Reader, observed); err != nil {
+		return err
+	}
 	for _, b := range market.Batches(observed, events, marketsPerBatch) {
 		if err := m.keepBatch(ctx, b); err != nil {
 			return err

@@ -71,6 +71,8 @@ type Market struct {
 	ConditionID string   `bun:",nullzero"` // identifies the market in the order book
 	TokenIDs    []string `bun:"token_ids,type:json,nullzero"`
 	Scalar      bool     // can settle at a fraction
+	// ScalarUnknown says that the reading leaves out Scalar; see KeepScalar.
+	ScalarUnknown bool `bun:"-" json:"-"`
 	// Resolution is the source's stage: "", "proposed", "disputed" or "resolved".
 	Resolution string `bun:",nullzero"`
 

@@ -121,6 +121,29 @@ func (Store) settleSamples(ctx context.Context, db bun.IDB, part []Market) ([]Ma
 	return part, nil
 }
 
+// KeepScalar sets Scalar of the markets whose reading leaves it out to the stored value. Call it before the reading is
+// stored and archived, because neither can hold an unknown value.
+func (Store) KeepScalar(ctx context.Context, db bun.IDB, reading []Market) error {
+	at := map[string]*Market{}
+	for i := range reading {
+		if reading[i].ScalarUnknown {
+			at[reading[i].ID] = &reading[i]
+		}
+	}
+	for part := range slices.Chunk(slices.Collect(maps.Keys(at)), chunk) {
+		var scalar []string
+		planned := database.NewPlanned(db)
+		q := db.NewSelect().Model((*Market)(nil)).Column("id").Where("m.scalar AND NOT m.sample")
+		if err := planned.Scan(ctx, planned.In(q, "m.id", part), &scalar); err != nil {
+			return fmt.Errorf("read scalar markets: %w", err)
+		}
+		for _, id := range scalar {
+			at[id].Scalar = true
+		}
+	}
+	return nil
+}
+
 // kept are the columns that keep their value if a reading leaves them out.
 var kept = []string{"slug", "category", "closes_at", "url", "image_url", "description",
 	"resolution_source", "tags", "event_id", "event_title", "event_search_text", "event_slug", "event_position", "label", "condition_id", "token_ids"}

@@ -116,6 +116,26 @@ func TestObserveIsIdempotentAndIgnoresOlderReadings(t *testing.T) {
 	})
 }
 
+func TestKeepScalar(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		scalar, normal := yesNo("scalar", 1, noon), yesNo("normal", 1, noon)
+		scalar.Scalar = true
+		observe(t, db, scalar, normal)
+		scalar.Scalar, scalar.ScalarUnknown, normal.ScalarUnknown = false, true, true
+		unseen, changed := yesNo("unseen", 1, noon), scalar
+		unseen.ScalarUnknown, changed.ScalarUnknown = true, false
+		reading := []market.Market{normal, scalar, unseen}
+		if err := store.KeepScalar(t.Context(), db.Reader, reading); err != nil || reading[0].Scalar || !reading[1].Scalar || reading[2].Scalar {
+			t.Errorf("got %+v, %v", reading, err)
+		}
+		reading = []market.Market{changed}
+		if err := store.KeepScalar(t.Context(), db.Reader, reading); err != nil || reading[0].Scalar {
+			t.Errorf("a reading that says otherwise: got %+v, %v", reading, err)
+		}
+	})
+}
+
 func TestObserveCloseAndReopen(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

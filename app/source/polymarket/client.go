@@ -138,13 +138,14 @@ func (c *Client) ByID(ctx context.Context, ids []string) (_ source.Markets, err 
 // ask adds the markets with some ids. Without closed=true, Gamma hides closed markets even from a request by id.
 // Closed ones are requested second, so that a market which closes between the two requests is seen as closed.
 func (c *Client) ask(ctx context.Context, got *reading, ids []string) error {
-	for _, closed := range []string{"false", "true"} {
+	for _, closed := range []bool{false, true} {
 		page, err := c.page(ctx, "/markets", url.Values{
-			"id": ids, "closed": {closed}, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
+			"id": ids, "closed": {strconv.FormatBool(closed)}, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
 		})
 		if err != nil {
 			return err
 		}
+		page.closed = closed
 		got.addAsked(ctx, page, ids)
 	}
 	return nil
@@ -186,6 +187,7 @@ type page struct {
 	records []json.RawMessage
 	cursor  string
 	hash    string // of the response
+	closed  bool   // the state of the markets that were asked for
 }
 
 func (c *Client) page(ctx context.Context, path string, query url.Values) (page, error) {

@@ -304,6 +304,25 @@ func TestByIDTakesTheClosedAnswer(t *testing.T) {
 	}
 }
 
+// TestByIDWithoutState checks that a record which doesn't say whether its market is closed has the state that was asked
+// for, so that a settled market doesn't reopen. A record that says otherwise counts.
+func TestByIDWithoutState(t *testing.T) {
+	t.Parallel()
+	for closed, want := range map[string]bool{"": true, `"closed":null,`: true, `"closed":"perhaps",`: true, `"closed":{},`: true, `"closed":false,`: false} {
+		var u upstream
+		c := u.start(t, func(_ int, r *http.Request) (int, string) {
+			if r.URL.Query().Get("closed") != "true" {
+				return 200, "[" + record(2, "1") + "]"
+			}
+			return 200, "[" + strings.Replace(record(1, "1"), "{", "{"+closed, 1) + "]"
+		})
+		got, err := c.ByID(t.Context(), []string{"1", "2"})
+		if err != nil || ids(got.Markets) != "1 2" || got.Markets[0].Closed != want || got.Markets[0].Active == want || got.Markets[1].Closed {
+			t.Errorf("with %s in the answer to closed=true: got %+v, %v", closed, got.Markets, err)
+		}
+	}
+}
+
 func TestByIDBatches(t *testing.T) {
 	t.Parallel()
 	var u upstream

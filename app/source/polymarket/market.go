@@ -62,10 +62,11 @@ type wireMarket struct {
 	MarketType       lenientjson.Text            `json:"marketType"`
 }
 
-// decodeMarket decodes one record observed at the given time. The reason is "" if the record is usable, else
-// the word under which it is dropped: "null", "malformed", "no_id", "no_question" or "few_outcomes". It also
-// returns all events that the market belongs to.
-func decodeMarket(raw []byte, at time.Time) (m market.Market, events []market.Event, reason string) {
+// decodeMarket decodes one record observed at the given time. closed is the state that was asked for. It counts if the
+// record doesn't say whether the market is closed. The reason is "" if the record is usable, else the word under
+// which it is dropped: "null", "malformed", "no_id", "no_question" or "few_outcomes". It also returns all events
+// that the market belongs to.
+func decodeMarket(raw []byte, at time.Time, closed bool) (m market.Market, events []market.Event, reason string) {
 	if string(raw) == "null" {
 		return m, nil, "null"
 	}
@@ -73,11 +74,14 @@ func decodeMarket(raw []byte, at time.Time) (m market.Market, events []market.Ev
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return m, nil, "malformed"
 	}
+	if w.Closed.Known {
+		closed = w.Closed.True
+	}
 	m = market.Market{
 		ID: strings.TrimSpace(string(w.ID)), Source: Name,
 		Question: sanitize.Shorten(sanitize.Line(string(w.Question)), maxQuestion),
 		Outcomes: outcomes(w.Outcomes),
-		Closed:   w.Closed.True, ObservedAt: at, FirstSeenAt: at,
+		Closed:   closed, ObservedAt: at, FirstSeenAt: at,
 	}
 	switch {
 	case !validID(m.ID):
@@ -112,7 +116,8 @@ func (w *wireMarket) describe(m *market.Market) {
 	m.Description = sanitize.Shorten(sanitize.Prose(string(w.Description)), maxDescription)
 	m.ResolutionSource = resolutionSource(string(w.ResolutionSource))
 	m.ConditionID = name(w.ConditionID)
-	m.Scalar = strings.EqualFold(name(w.MarketType), "scalar")
+	kind := name(w.MarketType)
+	m.Scalar, m.ScalarUnknown = strings.EqualFold(kind, "scalar"), kind == ""
 	if len(w.TokenIDs) == len(m.Outcomes) {
 		m.TokenIDs = cleanAll(w.TokenIDs)
 	}

@@ -33,7 +33,7 @@ func with(t *testing.T, fields map[string]any) market.Market {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _, reason := decodeMarket(raw, observed)
+	m, _, reason := decodeMarket(raw, observed, false)
 	if reason != "" {
 		t.Fatalf("dropped with reason %s: %s", reason, raw)
 	}
@@ -188,8 +188,10 @@ func TestMappingRules(t *testing.T) {
 
 		{"stage", fields{"umaResolutionStatus": "Proposed"}, func(m market.Market) any { return m.Resolution }, "proposed"},
 		{"stage unknown", fields{"umaResolutionStatus": "odd"}, func(m market.Market) any { return m.Resolution }, ""},
-		{"scalar", fields{"marketType": "scalar"}, func(m market.Market) any { return m.Scalar }, true},
-		{"normal", fields{"marketType": "normal"}, func(m market.Market) any { return m.Scalar }, false},
+		{"scalar", fields{"marketType": "Scalar"}, func(m market.Market) any { return fmt.Sprint(m.Scalar, m.ScalarUnknown) }, "true false"},
+		{"normal", fields{"marketType": "normal"}, func(m market.Market) any { return fmt.Sprint(m.Scalar, m.ScalarUnknown) }, "false false"},
+		{"type missing", nil, func(m market.Market) any { return fmt.Sprint(m.Scalar, m.ScalarUnknown) }, "false true"},
+		{"type of another type", fields{"marketType": []any{}}, func(m market.Market) any { return fmt.Sprint(m.Scalar, m.ScalarUnknown) }, "false true"},
 		{"tokens", fields{"clobTokenIds": `["7","8"]`}, func(m market.Market) any { return m.TokenIDs }, []string{"7", "8"}},
 		{"tokens of another length", fields{"clobTokenIds": `["7"]`}, func(m market.Market) any { return m.TokenIDs }, []string(nil)},
 		{"observed", nil, func(m market.Market) any { return m.ObservedAt.Equal(observed) && m.FirstSeenAt.Equal(observed) }, true},
@@ -220,7 +222,7 @@ func TestDroppedRecords(t *testing.T) {
 		`{"id":"1","question":"Q","outcomes":["Yes",null]}`:       "few_outcomes",
 		`{"id":"1","question":"Q","outcomes":"[\"Yes\",\"No\"]"}`: "",
 	} {
-		if _, _, reason := decodeMarket([]byte(raw), observed); reason != want {
+		if _, _, reason := decodeMarket([]byte(raw), observed, false); reason != want {
 			t.Errorf("%s: got reason %q, want %q", raw, reason, want)
 		}
 	}
@@ -242,7 +244,7 @@ func FuzzDecodeMarket(f *testing.F) {
 	f.Add([]byte(`{"id":"1","question":"Q","outcomes":["a","b"],"outcomePrices":["1e308","1e308"],"lastTradePrice":"-0"}`))
 	f.Add([]byte(`{"id":"1","question":"Q\u0000\ud800","outcomes":"[\"a\",\"b\"]","events":[null,{"tags":[5]}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		m, _, reason := decodeMarket(raw, observed)
+		m, _, reason := decodeMarket(raw, observed, false)
 		if reason != "" {
 			return
 		}

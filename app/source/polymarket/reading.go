@@ -64,7 +64,7 @@ func (r *reading) each(ctx context.Context, p page, keep func(market.Market)) {
 		r.seenAt = r.now().UTC().Truncate(time.Microsecond)
 	}
 	for _, raw := range p.records {
-		m, events, reason := decodeMarket(raw, r.seenAt)
+		m, events, reason := decodeMarket(raw, r.seenAt, p.closed)
 		if reason != "" {
 			r.dropped[reason]++
 			source.Reject(ctx, reason, raw, 0)
