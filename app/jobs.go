@@ -19,6 +19,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/worker"
 )
 
+// marketsTimeout bounds one reading of the markets. A source that hangs takes up to two minutes, and then markets must
+// still settle.
+const marketsTimeout = 3 * time.Minute
+
 // boardsTimeout bounds one build of all boards. With 10,000 agents on SQLite, it is well over a thousand transactions.
 const boardsTimeout = 5 * time.Minute
 
@@ -30,7 +34,7 @@ func (a *App) jobs() []worker.Job {
 	boards := every("leaderboard", 2*time.Second, a.buildBoards)
 	boards.Timeout = boardsTimeout
 	jobs := []worker.Job{
-		{Name: "markets", Interval: a.cfg.MarketsInterval, Run: a.Markets.Tick, Planned: a.Markets.Planned},
+		{Name: "markets", Interval: a.cfg.MarketsInterval, Timeout: marketsTimeout, Run: a.Markets.Tick, Planned: a.Markets.Planned},
 		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
 		boards,
 		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},

@@ -342,6 +342,65 @@ func TestAFailingSourceLeavesTheLastGoodSnapshot(t *testing.T) {
 	})
 }
 
+// TestWorkGoesOnWithoutTopMarkets checks that a tick which can't read the top markets still reads those with open
+// predictions by id, unless the source asked for a pause, and still calls After.
+func TestWorkGoesOnWithoutTopMarkets(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		n.up.top = []market.Market{yesNo("a", 1), yesNo("bet", 2)}
+		tick(t, n.markets.Tick, time.Minute)
+		predict(t, db, "bet")
+		closed := yesNo("bet", 2)
+		closed.Closed, closed.Active, closed.Prices = true, false, []float64{1, 0}
+		for _, step := range []struct {
+			err    error
+			known  market.Market
+			asked  []string
+			after  string
+			closed bool
+		}{
+			{&source.Error{Reason: "http_429", RetryAfter: time.Minute}, closed, nil, "[]", false},
+			{&source.Error{Reason: "parse"}, yesNo("bet", 2), []string{"bet"}, "[bet false]", false},
+			{context.DeadlineExceeded, closed, []string{"bet"}, "[bet true]", true},
+		} {
+			n.later(time.Minute)
+			n.up.err, n.up.known, n.up.asked = step.err, []market.Market{step.known}, nil
+			var after []string
+			n.markets.After = []func(context.Context, []market.Market) error{func(_ context.Context, observed []market.Market) error {
+				got := []any{}
+				for _, m := range observed {
+					got = append(got, m.ID, m.Closed)
+				}
+				after = append(after, fmt.Sprint(got))
+				return nil
+			}}
+			if _, err := n.markets.Tick(t.Context()); !errors.Is(err, step.err) {
+				t.Errorf("%v: got error %v", step.err, err)
+			}
+			if !slices.Equal(n.up.asked, step.asked) || !slices.Equal(after, []string{step.after}) {
+				t.Errorf("%v: requested %v, called After with %v", step.err, n.up.asked, after)
+			}
+			if m, _, err := (market.Store{}).ByID(t.Context(), db.Reader, "bet"); err != nil || m.Closed != step.closed {
+				t.Errorf("%v: got %+v, %v", step.err, m, err)
+			}
+		}
+		if s := n.state(t, "markets"); s.Failures != 3 || s.LastError != "timeout" || !slices.Equal(n.shownMarkets(), []string{"bet", "a"}) {
+			t.Errorf("got state %+v, markets %v", s, n.shownMarkets())
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		n.up.asked = nil
+		n.markets.After = []func(context.Context, []market.Market) error{func(context.Context, []market.Market) error {
+			t.Error("called although the node stops")
+			return nil
+		}}
+		if _, err := n.markets.Tick(ctx); err == nil || n.up.asked != nil {
+			t.Errorf("when the node stops: requested %v, %v", n.up.asked, err)
+		}
+	})
+}
+
 func TestCancelledTickIsNoFailureOfTheSource(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -433,8 +492,10 @@ func TestADatabaseThatIsDownCostsNoSnapshot(t *testing.T) {
 	}
 	n := newNode(db, cachetest.Open(t, cache.Memory))
 	n.up.top, n.up.items = []market.Market{yesNo("a", 1)}, []news.Item{post("x", "science", 0)}
-	n.markets.After = []func(context.Context, []market.Market) error{func(context.Context, []market.Market) error {
-		t.Error("called although nothing is stored")
+	n.markets.After = []func(context.Context, []market.Market) error{func(_ context.Context, observed []market.Market) error {
+		if len(observed) > 0 {
+			t.Errorf("called with %d markets although nothing is stored", len(observed))
+		}
 		return nil
 	}}
 	for feed, run := range map[string]func(context.Context) (time.Duration, error){"markets": n.markets.Tick, "news": n.news.Tick} {

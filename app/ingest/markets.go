@@ -45,7 +45,9 @@ type Markets struct {
 	// none.
 	Watch func(ctx context.Context, limit int) ([]string, error)
 	// The functions in After are called with the markets that a tick observed, once these are stored, for
-	// example to fix baselines and to settle. If one fails, the error is logged and the others still run.
+	// example to fix baselines and to settle. They are called without markets if there is no reading or it
+	// can't be stored, because they also continue earlier work. If one fails, the error is logged and the
+	// others still run.
 	After []func(ctx context.Context, observed []market.Market) error
 	// Archive records each reading. It is nil without an archive.
 	Archive *archive.Recorder
@@ -57,8 +59,9 @@ type Markets struct {
 // long and those that Watch lists. It requests the tags of events whose markets have none. Then it stores the
 // markets with their prices, publishes the snapshot and calls After.
 //
-// If the source fails, the last snapshot stays. next is the interval, or longer if the source asked for a
-// longer pause. After a failure it is the pause that the source asked for. Tick is a worker.Job.
+// If the top markets can't be read, the last snapshot stays, and Tick still reads the others and calls After.
+// next is the interval, or longer if the source asked for a longer pause. After a failure it is the pause that
+// the source asked for. Tick is a worker.Job.
 func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	var rejects source.Rejects
 	defer func() { keepRejects(ctx, m.DB, m.Log, m.Replicator.Feed().Name(), m.Now(), &rejects) }()
@@ -66,22 +69,24 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	got, err := m.readTop(reading)
 	top := got.Markets
 	if err != nil {
-		if source.Reason(err) == "empty" {
-			m.readForecastOnly(reading, top)
-		}
-		return retryAfter(err), m.failed(ctx, err)
+		err = m.failed(ctx, err)
+		return max(retryAfter(err), m.withoutTop(reading, top, err)), err
 	}
 	rest, gone, restErr := m.readRest(reading, top)
 	events, tagsErr := m.completeTags(reading, slices.Concat(got.Events, rest.Events), top, rest.Markets)
 	partly := errors.Join(got.Fallback, restErr, tagsErr)
 	observed := slices.Concat(top, rest.Markets)
-	err = m.keep(ctx, observed, events, gone)
+	if err = m.keep(ctx, observed, events, gone); err != nil {
+		observed = nil
+	}
 	open := market.OpenByVolume(top)
 	publishErr := m.Replicator.Publish(ctx, signal.Reading[market.Market]{
 		Records: open, AsOf: top[0].ObservedAt, Source: top[0].Source, Sample: top[0].Sample, Interval: m.Interval,
 	})
 	if err = errors.Join(err, publishErr); err != nil {
-		return 0, m.failed(ctx, err)
+		err = m.failed(ctx, err)
+		m.callAfter(ctx, observed)
+		return 0, err
 	}
 	err = recordSuccess(ctx, m.DB, FeedState{
 		Feed: m.Replicator.Feed().
@@ -98,19 +103,25 @@ func (m *Markets) Planned(ctx context.Context, at time.Time) {
 	}
 }
 
-// readForecastOnly reads by id the markets with open predictions. It is for a reading without open markets,
-// after which the closed markets must still settle.
-func (m *Markets) readForecastOnly(ctx context.Context, closed []market.Market) {
-	rest, _, readErr := m.readRest(ctx, closed)
+// withoutTop goes on after a reading without open markets, which failed as cause says: it reads the other markets by
+// id, unless the source asked for a pause, and calls After. So markets still settle. closed are the closed markets of
+// the reading. pause is what the source asked for when it was asked by id.
+func (m *Markets) withoutTop(ctx context.Context, closed []market.Market, cause error) (pause time.Duration) {
+	var rest source.Markets
+	var readErr error
+	if retryAfter(cause) == 0 && ctx.Err() == nil {
+		rest, _, readErr = m.readRest(ctx, closed)
+	}
 	observed := slices.Concat(closed, rest.Markets)
 	err := m.keep(ctx, observed, rest.Events, nil)
+	if err != nil {
+		observed = nil
+	}
 	if err != nil || readErr != nil {
 		m.Log.Warn("markets of open predictions not all stored", "error", errors.Join(readErr, err))
 	}
-	if err != nil {
-		return
-	}
 	m.callAfter(ctx, observed)
+	return retryAfter(readErr)
 }
 
 // readTop reads the top markets. With the error "empty" it also returns the closed ones.
@@ -238,7 +249,11 @@ func (m *Markets) keepBatch(ctx context.Context, b market.Batch) error {
 	return err
 }
 
+// callAfter calls the functions in After, unless the node stops.
 func (m *Markets) callAfter(ctx context.Context, observed []market.Market) {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
 	for _, after := range m.After {
 		if err := guarded(ctx, observed, after); err != nil {
 			m.Log.Error("a step after reading the markets failed", "error", err)
