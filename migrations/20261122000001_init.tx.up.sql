@@ -324,7 +324,8 @@ CREATE INDEX agent_errors_age ON agent_errors (created_at);
 
 -- markets: each market as last observed. best_bid and best_ask are the book of its first outcome.
 -- tags holds the slugs of its tags and of its event's tags. event_position is its place among the
--- event's markets, and label its name there. told_price and told_closed are the probability and the
+-- event's markets, and label its name there. missed_at is when the source last left it out of an
+-- answer by id, if it wasn't observed since. told_price and told_closed are the probability and the
 -- state in the latest update about the market. Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
@@ -367,6 +368,7 @@ CREATE TABLE markets (
   first_seen_at {{.TS}} NOT NULL,
   observed_at {{.TS}} NOT NULL,
   sample BOOLEAN NOT NULL,
+  missed_at {{.TS}},
   told_price {{.FLOAT}},
   told_closed BOOLEAN NOT NULL DEFAULT FALSE
 );
@@ -390,6 +392,8 @@ CREATE INDEX markets_closed_by_closing ON markets ((COALESCE(closed_at, closes_a
 CREATE INDEX markets_closed_by_first_seen ON markets (first_seen_at DESC, id) WHERE closed;
 --bun:split
 CREATE INDEX markets_by_age ON markets (closed, observed_at);
+--bun:split
+CREATE INDEX markets_inactive ON markets ((COALESCE(missed_at, observed_at))) WHERE NOT closed AND NOT active;
 --bun:split
 
 -- market_prices: the price of every outcome at each observation, and the book of the first outcome.

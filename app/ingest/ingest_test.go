@@ -39,6 +39,7 @@ type upstream struct {
 	items      []news.Item
 	err        error // returned by Top and Read
 	byIDErr    error
+	unread     []string // ids of the records that ByID drops
 	asked      []string // ids of the last ByID
 
 	knownEvents []market.Event // the answer of Events
@@ -57,7 +58,15 @@ func (u *upstream) Top(context.Context, int) (source.Markets, error) {
 func (u *upstream) ByID(_ context.Context, ids []string) (source.Markets, error) {
 	u.asked = ids
 	got := slices.DeleteFunc(slices.Clone(u.known), func(m market.Market) bool { return !slices.Contains(ids, m.ID) })
-	return source.Markets{Markets: got, ObservedAt: u.at}, u.byIDErr
+	read := source.Markets{Markets: got, ObservedAt: u.at, Dropped: source.Dropped{}}
+	for _, id := range ids {
+		if slices.Contains(u.unread, id) {
+			read.Dropped["few_outcomes"]++
+		} else if !slices.ContainsFunc(got, func(m market.Market) bool { return m.ID == id }) {
+			read.Missing = append(read.Missing, id)
+		}
+	}
+	return read, u.byIDErr
 }
 
 func (u *upstream) Events(_ context.Context, ids []string) (source.Events, error) {
@@ -214,7 +223,7 @@ func TestMarketsWithOpenPredictionsAndForgottenOnesAreReadByID(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		n := newNode(db, cachetest.Open(t, cache.Memory))
-		n.up.top = []market.Market{yesNo("a", 1), yesNo("bet", 2), yesNo("lost", 3), yesNo("gone", 4)}
+		n.up.top = []market.Market{yesNo("a", 1), yesNo("bet", 2), yesNo("lost", 3)}
 		tick(t, n.markets.Tick, time.Minute)
 		predict(t, db, "bet")
 		closed := yesNo("bet", 2)
@@ -230,20 +239,64 @@ func TestMarketsWithOpenPredictionsAndForgottenOnesAreReadByID(t *testing.T) {
 		}}
 		tick(t, n.markets.Tick, time.Minute)
 		slices.Sort(n.up.asked)
-		if !slices.Equal(n.up.asked, []string{"bet", "gone", "lost"}) || !slices.Equal(observed, []string{"afalse", "bettrue", "lostfalse"}) {
+		if !slices.Equal(n.up.asked, []string{"bet", "lost"}) || !slices.Equal(observed, []string{"afalse", "bettrue", "lostfalse"}) {
 			t.Errorf("requested %v, observed %v", n.up.asked, observed)
 		}
 		if got := n.shownMarkets(); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("got markets %v", got)
-		}
-		if m, _, err := (market.Store{}).ByID(t.Context(), db.Reader, "gone"); err != nil || m.Active {
-			t.Errorf("a market that the source no longer knows: got %+v, %v", m, err)
 		}
 		n.later(time.Minute)
 		n.up.byIDErr = &source.Error{Reason: "http_429", RetryAfter: 5 * time.Minute}
 		tick(t, n.markets.Tick, 5*time.Minute)
 		if s := n.state(t, "markets"); s.LastError != "http_429" || !s.SucceededAt.Equal(n.at) || s.Failures != 0 {
 			t.Errorf("got state %+v", s)
+		}
+	})
+}
+
+// TestMissingMarkets checks that a market becomes inactive only after two answers without it, an hour apart, that a
+// dropped record counts as dropped and not as missing, and that inactive markets are requested once a day.
+func TestMissingMarkets(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		n.up.top = []market.Market{yesNo("a", 1), yesNo("gone", 2), yesNo("here", 3), yesNo("odd", 4), yesNo("shy", 5)}
+		tick(t, n.markets.Tick, time.Minute)
+		shy, closed := yesNo("shy", 5), yesNo("gone", 2)
+		shy.Active, closed.Active, closed.Closed = false, false, true
+		n.up.top, n.up.unread = []market.Market{yesNo("a", 1)}, []string{"odd"}
+		for _, step := range []struct {
+			later  time.Duration
+			known  []market.Market
+			asked  string
+			active string
+		}{
+			{2 * time.Hour, []market.Market{yesNo("here", 3), shy}, "gone here odd shy", "a gone here odd"},
+			{time.Minute, []market.Market{yesNo("here", 3)}, "odd", "a gone here odd"},
+			{time.Hour, nil, "gone here odd", "a gone here odd"}, // an answer without any market proves nothing
+			{time.Minute, []market.Market{yesNo("here", 3)}, "gone here odd", "a here odd"},
+			{2 * time.Minute, []market.Market{yesNo("here", 3)}, "odd", "a here odd"},
+			{24 * time.Hour, []market.Market{yesNo("here", 3), yesNo("shy", 5)}, "gone here odd shy", "a here odd shy"},
+			{24 * time.Hour, []market.Market{yesNo("here", 3), yesNo("shy", 5), closed}, "gone here odd shy", "a here odd shy"},
+			{24 * time.Hour, []market.Market{yesNo("here", 3), yesNo("shy", 5)}, "here odd shy", "a here odd shy"},
+		} {
+			n.later(step.later)
+			n.up.known = step.known
+			tick(t, n.markets.Tick, time.Minute)
+			var active []string
+			if err := db.Reader.NewSelect().Model((*market.Market)(nil)).Column("id").Where("active").Order("id").Scan(t.Context(), &active); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(n.up.asked)
+			if got := strings.Join(n.up.asked, " "); got != step.asked || strings.Join(active, " ") != step.active {
+				t.Errorf("%s later: requested %s, then active %v", step.later, got, active)
+			}
+			if dropped := n.state(t, "markets").Dropped; !maps.Equal(dropped, map[string]int{"no_id": 2, "few_outcomes": 1}) {
+				t.Errorf("dropped %v", dropped)
+			}
+		}
+		if m, _, err := (market.Store{}).ByID(t.Context(), db.Reader, "gone"); err != nil || !m.Closed {
+			t.Errorf("a market that closed while it was inactive: got %+v, %v", m, err)
 		}
 	})
 }

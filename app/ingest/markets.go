@@ -23,10 +23,10 @@ import (
 const (
 	// topMarkets is how many markets a tick asks for. It ignores any further ones.
 	topMarkets = 500
-	// forgottenAfter is how long an open market may go unobserved before it is requested by id.
-	// forgottenPerTick is how many such markets a tick requests.
-	forgottenAfter   = time.Hour
+	// forgottenPerTick is how many open markets unobserved for long a tick requests by id, and inactivePerTick
+	// how many inactive ones. So a day has room for 28,800 inactive markets.
 	forgottenPerTick = 100
+	inactivePerTick  = 20
 	// watchedPerTick is how many markets a tick reads for a late change.
 	watchedPerTick = 200
 	// marketsPerBatch is how many markets one transaction stores. A market takes about 0.15 ms on SQLite.
@@ -56,8 +56,8 @@ type Markets struct {
 }
 
 // Tick reads the top markets. By id, it also reads the markets with open predictions, those unobserved for
-// long and those that Watch lists. It requests the tags of events whose markets have none. Then it stores the
-// markets with their prices, publishes the snapshot and calls After.
+// long, those that Watch lists and, once a day, inactive ones. It requests the tags of events whose markets have
+// none. Then it stores the markets with their prices, publishes the snapshot and calls After.
 //
 // If the top markets can't be read, the last snapshot stays, and Tick still reads the others and calls After.
 // next is the interval, or longer if the source asked for a longer pause. After a failure it is the pause that
@@ -72,11 +72,11 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 		err = m.failed(ctx, err)
 		return max(retryAfter(err), m.withoutTop(reading, top, err)), err
 	}
-	rest, gone, restErr := m.readRest(reading, top)
+	rest, missed, restErr := m.readRest(reading, top)
 	events, tagsErr := m.completeTags(reading, slices.Concat(got.Events, rest.Events), top, rest.Markets)
 	partly := errors.Join(got.Fallback, restErr, tagsErr)
 	observed := slices.Concat(top, rest.Markets)
-	if err = m.keep(ctx, observed, events, gone); err != nil {
+	if err = m.keep(ctx, observed, events, missed); err != nil {
 		observed = nil
 	}
 	open := market.OpenByVolume(top)
@@ -88,6 +88,7 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 		m.callAfter(ctx, observed)
 		return 0, err
 	}
+	got.Dropped.Add(rest.Dropped)
 	err = recordSuccess(ctx, m.DB, FeedState{
 		Feed: m.Replicator.Feed().
 			Name(), Source: top[0].Source, Count: len(open), Dropped: got.Dropped, SucceededAt: m.Now(),
@@ -140,16 +141,20 @@ func (m *Markets) readTop(ctx context.Context) (source.Markets, error) {
 	return got, nil
 }
 
-// readRest reads by id the markets that top doesn't hold, those with open predictions first. gone are the forgotten
-// markets that the source no longer knows. With an error, it also returns what it has read so far.
+// readRest reads by id the markets that top doesn't hold, those with open predictions first. missed are the forgotten
+// and inactive markets that the source seems not to know. With an error, it also returns what it has read so far.
 func (m *Markets) readRest(
 	ctx context.Context, top []market.Market,
-) (rest source.Markets, gone []string, err error) {
+) (rest source.Markets, missed []string, err error) {
 	wanted, err := prediction.Store{}.LiveMarkets(ctx, m.DB.Reader)
 	if err != nil {
 		return rest, nil, err
 	}
-	forgotten, err := m.store.Forgotten(ctx, m.DB.Reader, m.Now(), forgottenAfter, forgottenPerTick)
+	forgotten, err := m.store.Forgotten(ctx, m.DB.Reader, m.Now(), forgottenPerTick)
+	if err != nil {
+		return rest, nil, err
+	}
+	inactive, err := m.store.Inactive(ctx, m.DB.Reader, m.Now(), inactivePerTick)
 	if err != nil {
 		return rest, nil, err
 	}
@@ -164,7 +169,7 @@ func (m *Markets) readRest(
 		seen[known.ID] = true
 	}
 	var ids []string
-	for _, id := range slices.Concat(wanted, forgotten, watched) {
+	for _, id := range slices.Concat(wanted, forgotten, watched, inactive) {
 		if !seen[id] {
 			seen[id] = true
 			ids = append(ids, id)
@@ -177,38 +182,18 @@ func (m *Markets) readRest(
 	if err != nil {
 		m.Log.Warn("not all markets read by id", "count", len(got.Markets), "asked", len(ids), "error", err)
 		err = fmt.Errorf("read markets by id: %w", err)
-	} else {
-		gone = missing(forgotten, top, got.Markets)
+	} else if len(top) > 0 && len(got.Markets) > 0 { // a reading without any market proves nothing
+		missed = slices.DeleteFunc(slices.Concat(forgotten, inactive), func(id string) bool { return !slices.Contains(got.Missing, id) })
 	}
 	at := m.dated(got.ObservedAt)
-	rest.Markets, _ = soundMarkets(got, at)
+	rest.Markets, rest.Dropped = soundMarkets(got, at)
 	rest.Events = soundEvents(got.Events, at)
-	return rest, gone, err
-}
-
-// missing returns the ids that no reading holds. A reading without any market proves nothing, so in that case
-// it returns none.
-func missing(ids []string, readings ...[]market.Market) (gone []string) {
-	known := map[string]bool{}
-	for _, reading := range readings {
-		if len(reading) == 0 {
-			return nil
-		}
-		for _, m := range reading {
-			known[m.ID] = true
-		}
-	}
-	for _, id := range ids {
-		if !known[id] {
-			gone = append(gone, id)
-		}
-	}
-	return gone
+	return rest, missed, err
 }
 
 // keep stores a reading in short transactions, because other writers wait for each of them on SQLite. If one fails,
 // the batches before it stay, and the next tick reads all markets again.
-func (m *Markets) keep(ctx context.Context, observed []market.Market, events []market.Event, gone []string) error {
+func (m *Markets) keep(ctx context.Context, observed []market.Market, events []market.Event, missed []string) error {
 	if err := m.store.KeepScalar(ctx, m.DB.Reader, observed); err != nil {
 		return err
 	}
@@ -217,11 +202,11 @@ func (m *Markets) keep(ctx context.Context, observed []market.Market, events []m
 			return err
 		}
 	}
-	if len(gone) == 0 {
+	if len(missed) == 0 {
 		return nil
 	}
 	return m.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		if err := m.store.Retire(ctx, tx, gone); err != nil {
+		if err := m.store.Missed(ctx, tx, missed, m.Now()); err != nil {
 			return err
 		}
 		return generation.Moved(ctx, tx, generation.Markets)

@@ -85,7 +85,9 @@ type Market struct {
 
 	FirstSeenAt time.Time
 	ObservedAt  time.Time // time of the last tick that saw it
-	Sample      bool
+	// MissedAt is when the source left it out of an answer by id since then, zero if it didn't; see Missed.
+	MissedAt time.Time `bun:",nullzero" json:"-"`
+	Sample   bool
 
 	// Received is the SHA-256, in hex, of the response that contained this reading, or "" if it didn't come in
 	// a response.

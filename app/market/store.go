@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/plaintext"
@@ -150,7 +151,7 @@ var kept = []string{"slug", "category", "closes_at", "url", "image_url", "descri
 
 // taken are the columns that always take the newest reading's value.
 var taken = []string{"source", "question", "title", "outcomes", "prices", "probability", "price",
-	"volume", "liquidity", "best_bid", "best_ask", "volume_24h", "price_change_24h", "active", "closed", "scalar", "resolution", "match_key", "search_text", "observed_at", "sample"}
+	"volume", "liquidity", "best_bid", "best_ask", "volume_24h", "price_change_24h", "active", "closed", "scalar", "resolution", "match_key", "search_text", "observed_at", "missed_at", "sample"}
 
 func upsert(ctx context.Context, db bun.IDB, part []Market) error {
 	newest := slices.MaxFunc(part, func(a, b Market) int { return a.ObservedAt.Compare(b.ObservedAt) })
@@ -299,13 +300,31 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 	return out, nil
 }
 
-// Forgotten lists up to limit live markets that look open but weren't observed for longer than age, longest
-// unobserved first. Markets observed while a clock was ahead are last. Readings no longer include them, so they must be
-// requested by id to learn whether they closed.
-func (Store) Forgotten(ctx context.Context, db bun.IDB, now time.Time, age time.Duration, limit int) ([]string, error) {
+const (
+	// forgottenAfter is how long an open market may go unobserved before it is requested by id. It is also how
+	// long after an answer without the market another one must leave it out, so that one short answer retires
+	// nothing.
+	forgottenAfter = time.Hour
+	// inactiveAfter is the time between two requests for an inactive market, which may become active again or
+	// close.
+	inactiveAfter = 24 * time.Hour
+)
+
+// longAgo returns the condition that a time lies at least age ago, or in a future that only a clock that was ahead can
+// have written.
+func longAgo(column string, now time.Time, age time.Duration) schema.QueryWithArgs {
+	c := bun.Safe(column)
+	return bun.SafeQuery("(? <= ? OR ? > ?)", c, database.Now(now.Add(-age)), c, database.LatestPlausible(now))
+}
+
+// Forgotten lists up to limit live markets that look open but weren't observed for an hour, longest unobserved first.
+// Readings no longer include them, so they must be requested by id to learn whether they closed. A market that such a
+// request missed is listed again an hour later.
+func (Store) Forgotten(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]string, error) {
 	var out []string
 	err := db.NewSelect().Model((*Market)(nil)).Column("id").
-		Where("m.closed = FALSE").Where("m.observed_at < ? OR m.observed_at > ?", database.Now(now.Add(-age)), database.LatestPlausible(now)).
+		Where("m.closed = FALSE").Where("?", longAgo("m.observed_at", now, forgottenAfter)).
+		Where("m.missed_at IS NULL OR ?", longAgo("m.missed_at", now, forgottenAfter)).
 		Where("m.active AND NOT m.sample").
 		OrderExpr("m.observed_at").Limit(int64(limit)).Scan(ctx, &out)
 	if err != nil {
@@ -314,13 +333,30 @@ func (Store) Forgotten(ctx context.Context, db bun.IDB, now time.Time, age time.
 	return out, nil
 }
 
-// Retire marks markets that the source no longer knows as inactive, which removes them from lists. A later
-// reading that includes them reverses this.
-func (Store) Retire(ctx context.Context, db bun.IDB, gone []string) error {
-	for part := range slices.Chunk(gone, chunk) {
-		if _, err := db.NewUpdate().Model((*Market)(nil)).Set("active = FALSE").
-			Where("id IN ?", bun.Tuple(part)).Exec(ctx); err != nil {
-			return fmt.Errorf("retire markets: %w", err)
+// Inactive lists up to limit live markets that are neither active nor closed and weren't requested for a day, longest
+// not requested first.
+func (Store) Inactive(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]string, error) {
+	const requested = "COALESCE(m.missed_at, m.observed_at)"
+	var out []string
+	err := db.NewSelect().Model((*Market)(nil)).Column("id").
+		Where("NOT m.closed").Where("NOT m.active").Where("NOT m.sample").Where("?", longAgo(requested, now, inactiveAfter)).
+		OrderExpr(requested).Limit(int64(limit)).Scan(ctx, &out)
+	if err != nil {
+		return nil, fmt.Errorf("list inactive markets: %w", err)
+	}
+	return out, nil
+}
+
+// Missed records that the source left out markets that were requested by id. A market that it leaves out again, an hour
+// or more later, becomes inactive, which removes it from lists. A later reading that includes the market reverses both.
+func (Store) Missed(ctx context.Context, db bun.IDB, missing []string, now time.Time) error {
+	for part := range slices.Chunk(missing, chunk) {
+		_, err := db.NewUpdate().Model((*Market)(nil)).
+			Set("active = (active AND (missed_at IS NULL OR missed_at > ?))", database.LatestPlausible(now)).
+			Set("missed_at = ?", database.Now(now)).
+			Where("id IN ?", bun.Tuple(part)).Where("missed_at IS NULL OR ?", longAgo("missed_at", now, forgottenAfter)).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("record missed markets: %w", err)
 		}
 	}
 	return nil
@@ -343,7 +379,7 @@ func inUTC(markets []Market) []Market {
 
 // utc converts times to UTC, because drivers return them in the local zone.
 func (m *Market) utc() {
-	for _, t := range []*time.Time{&m.ClosesAt, &m.ClosedAt, &m.FirstSeenAt, &m.ObservedAt} {
+	for _, t := range []*time.Time{&m.ClosesAt, &m.ClosedAt, &m.FirstSeenAt, &m.ObservedAt, &m.MissedAt} {
 		*t = t.UTC()
 	}
 }

@@ -371,15 +371,59 @@ func TestWithOpenPredictionsAndForgotten(t *testing.T) {
 		if err != nil || !slices.Equal(got, []string{"a"}) {
 			t.Errorf("with open predictions: got %v, %v", got, err)
 		}
-		got, err = store.Forgotten(ctx, db.Reader, noon, time.Hour, 10)
+		got, err = store.Forgotten(ctx, db.Reader, noon, 10)
 		if err != nil || !slices.Equal(got, []string{"c", "b"}) {
 			t.Errorf("forgotten: got %v, %v", got, err)
 		}
-		if err := store.Retire(ctx, db, []string{"c"}); err != nil {
+	})
+}
+
+// TestMissed checks that two answers without a market, an hour apart, make it inactive, that an inactive market is
+// requested once a day, and that a reading makes it active again.
+func TestMissed(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		ctx := t.Context()
+		shy, done, sample := yesNo("shy", 1, noon.Add(-25*time.Hour)), yesNo("done", 1, noon.Add(-99*time.Hour)), yesNo("sample", 1, noon.Add(-99*time.Hour))
+		shy.Active, done.Active, sample.Active, done.Closed, sample.Sample = false, false, false, true, true
+		observe(t, db, yesNo("gone", 1, noon.Add(-2*time.Hour)), yesNo("late", 1, noon.Add(-2*time.Hour)), shy, done, sample)
+		if err := store.Missed(ctx, db, []string{"late"}, noon.Add(365*24*time.Hour)); err != nil { // by a clock that was ahead
 			t.Fatal(err)
 		}
-		if got, err = store.Forgotten(ctx, db.Reader, noon, time.Hour, 10); err != nil || !slices.Equal(got, []string{"b"}) {
-			t.Errorf("after retiring: got %v, %v", got, err)
+		for _, step := range []struct {
+			at                  time.Duration
+			forgotten, inactive string
+			missed              []string
+			active              string
+		}{
+			{0, "gone late", "shy", []string{"gone", "late", "shy"}, "gone late"},
+			{59 * time.Minute, "", "", []string{"gone"}, "gone late"}, // is no second answer
+			{time.Hour, "gone late", "", []string{"gone"}, "late"},
+			{24*time.Hour - time.Minute, "late", "", nil, "late"},
+			{24 * time.Hour, "late", "shy", []string{"shy"}, "late"},
+			{25 * time.Hour, "late", "gone", nil, "late"},
+		} {
+			at := noon.Add(step.at)
+			forgotten, err := store.Forgotten(ctx, db.Reader, at, 10)
+			inactive, inactiveErr := store.Inactive(ctx, db.Reader, at, 10)
+			slices.Sort(forgotten)
+			if err := errors.Join(err, inactiveErr, store.Missed(ctx, db, step.missed, at)); err != nil {
+				t.Fatal(err)
+			}
+			var active []string
+			if err := db.Reader.NewSelect().Model((*market.Market)(nil)).Column("id").Where("active").Order("id").Scan(ctx, &active); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(forgotten, " "); got != step.forgotten || strings.Join(inactive, " ") != step.inactive || strings.Join(active, " ") != step.active {
+				t.Errorf("after %s: forgotten %v, inactive %v, then active %v", step.at, forgotten, inactive, active)
+			}
+		}
+		observe(t, db, yesNo("gone", 1, noon.Add(26*time.Hour)))
+		if m := get(t, db, "gone"); !m.Active || !m.MissedAt.IsZero() {
+			t.Errorf("observed again: got %+v", m)
+		}
+		if got, err := store.Inactive(ctx, db.Reader, noon.Add(99*time.Hour), 1); err != nil || !slices.Equal(got, []string{"shy"}) {
+			t.Errorf("inactive: got %v, %v", got, err)
 		}
 	})
 }
@@ -403,7 +447,7 @@ func TestClockAhead(t *testing.T) {
 					(e.Title == "Now") != replaced || e.UpdatedAt.Equal(noon) != replaced {
 					t.Errorf("got %+v of %+v, want both replaced: %v", m, e, replaced)
 				}
-				forgotten, err := store.Forgotten(t.Context(), db.Reader, noon, time.Hour, 10)
+				forgotten, err := store.Forgotten(t.Context(), db.Reader, noon, 10)
 				if err != nil || slices.Equal(forgotten, []string{"b"}) != replaced {
 					t.Errorf("forgotten: %v, %v", forgotten, err)
 				}

@@ -488,7 +488,9 @@ func TestVanishedMarket(t *testing.T) {
 		if ids := w.requested(s); !slices.Equal(ids, []string{"1", "2"}) {
 			t.Errorf("a tick requests %v", ids)
 		}
-		w.exec("UPDATE markets SET active = FALSE") // the source knows none of them
+		for _, at := range []time.Time{w.clock.Add(-time.Hour), w.clock} { // the source knows neither
+			w.must(market.Store{}.Missed(ctx, db, []string{"1", "2"}, at))
+		}
 		if ids := w.requested(s); !slices.Equal(ids, []string{"1"}) {
 			t.Errorf("a tick requests %v, want the market of the open prediction", ids)
 		}

@@ -22,6 +22,9 @@ type Markets struct {
 	Events     []market.Event // the events of the markets, as far as the response describes them
 	Dropped    Dropped
 	ObservedAt time.Time // when the response was received
+	// Missing are the requested ids that the source seems not to know. Of a record that was dropped, the source
+	// knows the id. If that can't be read, nothing counts as missing.
+	Missing []string
 	// Fallback is the error of the source that this one replaced, or nil if it is the first choice.
 	Fallback error
 }
@@ -46,7 +49,7 @@ type News struct {
 type MarketSource interface {
 	// Top returns the n open markets with the highest volume, highest first.
 	Top(ctx context.Context, n int) (Markets, error)
-	// ByID returns markets by id, open or closed. It leaves out ids that the source doesn't know. With an
+	// ByID returns markets by id, open or closed. Missing holds the ids that the source doesn't know. With an
 	// error, it also returns what it has read so far, which begins with the first ids.
 	ByID(ctx context.Context, ids []string) (Markets, error)
 	// Events returns events by id, with their tags. It leaves out ids that the source doesn't know. With an

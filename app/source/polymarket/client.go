@@ -115,7 +115,7 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 	return c.finish(got), nil
 }
 
-// ByID returns markets by id, open or closed, in the order of ids. It leaves out unknown ids. With an error, it
+// ByID returns markets by id, open or closed, in the order of ids. Missing holds the unknown ids. With an error, it
 // also returns what it has read so far.
 func (c *Client) ByID(ctx context.Context, ids []string) (_ source.Markets, err error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
@@ -132,7 +132,11 @@ func (c *Client) ByID(ctx context.Context, ids []string) (_ source.Markets, err 
 		place[id] = i
 	}
 	slices.SortStableFunc(got.markets, func(a, b market.Market) int { return place[a.ID] - place[b.ID] })
-	return c.finish(got), err
+	read := c.finish(got)
+	if err == nil {
+		read.Missing = got.missing(ids)
+	}
+	return read, err
 }
 
 // ask adds the markets with some ids. Without closed=true, Gamma hides closed markets even from a request by id.

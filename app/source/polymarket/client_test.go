@@ -323,6 +323,34 @@ func TestByIDWithoutState(t *testing.T) {
 	}
 }
 
+// TestByIDMissing checks that an id counts as missing only if no record of the answers can be its own.
+func TestByIDMissing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		second string
+		want   []string
+	}{
+		"other ids":            {record(1, "1"), []string{"2", "3"}},
+		"a dropped record":     {`{"id":"2","question":"Q?"}`, []string{"3"}},
+		"no record":            {"null", nil},
+		"a record without id":  {`{"question":"Q?"}`, nil},
+		"a record with no key": {`{"id":"../2","question":"Q?"}`, nil},
+		"not what was asked":   {record(9, "1"), nil},
+	} {
+		var u upstream
+		client := u.start(t, func(_ int, r *http.Request) (int, string) {
+			if r.URL.Query().Get("closed") == "true" {
+				return 200, "[]"
+			}
+			return 200, "[" + record(1, "1") + "," + c.second + "]"
+		})
+		got, err := client.ByID(t.Context(), []string{"1", "2", "3"})
+		if err != nil || ids(got.Markets) != "1" || !slices.Equal(got.Missing, c.want) {
+			t.Errorf("%s: missing %v, markets %s, %v", name, got.Missing, ids(got.Markets), err)
+		}
+	}
+}
+
 func TestByIDBatches(t *testing.T) {
 	t.Parallel()
 	var u upstream

@@ -17,12 +17,15 @@ type reading struct {
 	events  []market.Event
 	grouped map[string]bool // ids of the events so far
 	dropped source.Dropped
+	unread  map[string]bool // ids of the dropped records; "" stands for any
 	now     func() time.Time
 	seenAt  time.Time
 }
 
 func (c *Client) newReading() *reading {
-	return &reading{at: map[string]int{}, grouped: map[string]bool{}, dropped: source.Dropped{}, now: c.now}
+	return &reading{
+		at: map[string]int{}, grouped: map[string]bool{}, dropped: source.Dropped{}, unread: map[string]bool{}, now: c.now,
+	}
 }
 
 // addOpen adds open markets. Pages shift while they are read, so a market may come twice; the first one is
@@ -44,6 +47,7 @@ func (r *reading) addAsked(ctx context.Context, p page, ids []string) {
 	r.each(ctx, p, func(m market.Market) {
 		if !slices.Contains(ids, m.ID) {
 			r.dropped["not_asked"]++
+			r.unread[""] = true // the source may have ignored the ids
 			return
 		}
 		if i, twice := r.at[m.ID]; twice {
@@ -68,12 +72,26 @@ func (r *reading) each(ctx context.Context, p page, keep func(market.Market)) {
 		if reason != "" {
 			r.dropped[reason]++
 			source.Reject(ctx, reason, raw, 0)
+			if !validID(m.ID) {
+				m.ID = ""
+			}
+			r.unread[m.ID] = true
 			continue
 		}
 		m.Received = p.hash
 		keep(m)
 		r.group(events, p.hash)
 	}
+}
+
+// missing returns the ids of which the responses hold no record.
+func (r *reading) missing(ids []string) (out []string) {
+	for _, id := range ids {
+		if _, read := r.at[id]; !read && !r.unread[id] && !r.unread[""] {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // group adds events that are new. An event is the same with each of its markets.
