@@ -172,12 +172,16 @@ func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 }
 
 // assign closes the assignments that are due, chooses new ones once a day, and announces those that
-// have opened.
+// have opened. A new installation chooses only after a whole reading is stored, and not among the
+// first markets of it.
 func (a *App) assign(ctx context.Context) error {
 	var store assignment.Store
-	_, closeErr := store.CloseDue(ctx, a.DB, a.now())
-	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
-	return errors.Join(closeErr, chooseErr, store.Announce(ctx, a.DB, a.now()))
+	_, err := store.CloseDue(ctx, a.DB, a.now())
+	if !a.Markets.Replicator.Feed().Current().AsOf.IsZero() {
+		_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
+		err = errors.Join(err, chooseErr)
+	}
+	return errors.Join(err, store.Announce(ctx, a.DB, a.now()))
 }
 
 func (a *App) keepPartitions(ctx context.Context) error { return partition.Tick(ctx, a.DB, a.now()) }
