@@ -23,7 +23,7 @@ type Event struct {
 
 	ID          string    `bun:",pk"`
 	Slug        string    `bun:",nullzero"`
-	Title       string    // trimmed; empty if the source sent none
+	Title       string    `bun:",nullzero"` // trimmed; empty if the source sent none
 	URL         string    `bun:",nullzero"` // the public page
 	Description string    `bun:",nullzero"`
 	ClosesAt    time.Time `bun:",nullzero"` // scheduled close

@@ -256,6 +256,17 @@ func TestEventChanges(t *testing.T) {
 		if got := groups(t, db, market.GroupFilter{Q: "TITLE old"}); got != "old:b,a/2" {
 			t.Errorf("the event's title finds %q", got)
 		}
+		// A reading of the event itself may leave out the same.
+		observeEvents(t, db, []market.Market{later}, market.Event{ID: "old", Volume: ptr(6.0), UpdatedAt: later.ObservedAt})
+		if e := event(t, db, "old"); e.Title != "Old title" || e.Slug != "old" || e.Description != "How." || *e.Volume != 6 {
+			t.Errorf("after a shorter reading of the event: got %+v", e)
+		}
+		if got := groups(t, db, market.GroupFilter{Q: "TITLE old"}); got != "old:b,a/2" {
+			t.Errorf("the event's title finds %q after a shorter reading", got)
+		}
+		if list, err := store.EventsByID(t.Context(), db.Reader, []string{"old"}); err != nil || list["old"].Title != "Old title" {
+			t.Errorf("got %+v, %v", list["old"], err)
+		}
 		moved, ended := sibling("new", "a", 0.3, 10), sibling("new", "b", 1, 10)
 		moved.ObservedAt, ended.ObservedAt = noon.Add(2*time.Minute), noon.Add(2*time.Minute)
 		ended.Closed, ended.Active = true, false
