@@ -17,9 +17,16 @@ type Fragment struct {
 	Links []Link
 }
 
-// ReadHTML returns the visible text and the links of a fragment. It leaves out elements that readers don't see
-// (script, style). If the markup is broken, it returns what comes before.
+// maxHTML is how much of a fragment is read, in bytes. The longest posts have 40,000 characters. The decoder has no
+// limit of its own on the depth of elements, and each open one costs memory.
+const maxHTML = 256 << 10
+
+// ReadHTML returns the visible text and the links of a fragment, of which it reads the first 256 KiB. It leaves out
+// elements that readers don't see (script, style). If the markup is broken, it returns what comes before.
 func ReadHTML(fragment string) Fragment {
+	if len(fragment) > maxHTML {
+		fragment = strings.ToValidUTF8(fragment[:maxHTML], "")
+	}
 	dec := xml.NewDecoder(strings.NewReader("<div>" + fragment + "</div>"))
 	dec.Strict, dec.AutoClose, dec.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
 	var text, anchor strings.Builder

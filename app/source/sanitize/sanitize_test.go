@@ -83,3 +83,25 @@ func TestReadHTML(t *testing.T) {
 		t.Errorf("broken markup: got %q", got.Text)
 	}
 }
+
+// TestReadLongHTML checks that only the start of a fragment is read, because open elements cost memory, and that a cut
+// in the middle of a character or an element loses nothing before it.
+func TestReadLongHTML(t *testing.T) {
+	t.Parallel()
+	const most = 256 << 10
+	link := `<a href="https://e.org/">[link]</a>`
+	for name, c := range map[string]struct {
+		fragment, text string
+		links          int
+	}{
+		"short enough":      {strings.Repeat("<b>", (most-len(link))/3) + link, "[link]", 1},
+		"too deep":          {strings.Repeat("<b>", most/3+1) + link, "", 0},
+		"cut in a link":     {strings.Repeat(".", most-len(link)/2) + link, strings.Repeat(".", most-len(link)/2), 0},
+		"cut in a letter":   {"." + strings.Repeat("é", most/2) + link, "." + strings.Repeat("é", most/2-1), 0},
+		"cut in an element": {"." + strings.Repeat("<b>", most) + link, ".", 0},
+	} {
+		if got := sanitize.ReadHTML(c.fragment); got.Text != c.text || len(got.Links) != c.links {
+			t.Errorf("%s: got %d bytes of text and the links %v", name, len(got.Text), got.Links)
+		}
+	}
+}
