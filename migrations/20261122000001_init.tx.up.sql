@@ -463,13 +463,16 @@ CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents 
 --bun:split
 
 -- news_items: posts and articles as last observed. erased says that the source has deleted the
--- post: its texts are gone, and later readings don't bring them back. Reference; owner news.
+-- post: its texts are gone, and later readings don't bring them back. title_search_text and
+-- summary_search_text are the texts as searches compare them. Reference; owner news.
 CREATE TABLE news_items (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
   community TEXT NOT NULL,
   title TEXT NOT NULL,
+  title_search_text TEXT NOT NULL,
   summary TEXT,
+  summary_search_text TEXT NOT NULL,
   score BIGINT NOT NULL,
   comments BIGINT NOT NULL,
   score_known BOOLEAN NOT NULL,

@@ -31,7 +31,7 @@ func MarketCodec() signal.Codec[market.Market] {
 func NewsCodec() signal.Codec[news.Item] {
 	return signal.Codec[news.Item]{
 		Name: "news", Encode: EncodeNews,
-		Text: func(n *news.Item) string { return market.QuestionKey(n.Title + " " + n.Summary) },
+		Text: (*news.Item).SearchableText,
 	}
 }
 
@@ -219,7 +219,7 @@ func words(args *fasthttp.Args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return strings.Fields(market.QuestionKey(q)), nil
+	return strings.Fields(plaintext.Fold(q)), nil
 }
 
 // text returns a parameter of at most the given number of characters, or "" if it is left out.

@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
+	"github.com/pulsecast/pulsecast/app/signal"
 )
 
 // pages reads a list to its end, page by page, and returns the values of one field of its items.
@@ -94,6 +97,42 @@ func TestNewsGoOnBehindTheSnapshot(t *testing.T) {
 		}
 		for _, query := range []string{"sort=oldest", "cursor=x", "sort=newest&community=cats"} {
 			s.do(t, call{path: "/api/intelligence/news?" + query}).refused(http.StatusBadRequest, "invalid_parameter")
+		}
+	})
+}
+
+// TestNewsSearchesAgree checks that a search finds the same in the current news, which are in memory, and in the stored
+// items.
+func TestNewsSearchesAgree(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		var items []news.Item
+		for i, texts := range [][2]string{{"Österreich wählt", ""}, {"A vote", "in ÖSTERREICH, 2027"}, {"ÉLECTION à Paris", "100% of_it"}, {"İzmir", "Ξένη Σ"}} {
+			items = append(items, news.Item{
+				ID: fmt.Sprint(i), Source: "reddit", Community: news.Communities[0], Title: texts[0], Summary: texts[1], Position: i,
+				URL: fmt.Sprint("https://example.org/", i), Permalink: fmt.Sprint("https://example.org/p/", i),
+				PostedAt: time.Now().Add(-time.Duration(i) * time.Minute), ObservedAt: time.Now(),
+			})
+		}
+		if err := (news.Store{}).Observe(t.Context(), s.DB, items); err != nil {
+			t.Fatal(err)
+		}
+		s.News.Replicator.Feed().Publish(signal.Reading[news.Item]{Records: items, AsOf: time.Now(), Source: "reddit", Interval: time.Hour})
+		for q, want := range map[string]string{
+			"österreich": "0 1", "ÖSTERREICH": "0 1", "Österreich 2027": "1", "élection": "2", "Election": "", "100%": "2", "of it": "2", "of_it": "2", "ofit": "",
+			"izmir": "3", "ξένη": "3", "σ": "3", "?": "0 1 2 3", "vote!in": "1",
+		} {
+			for _, order := range []string{"", "sort=newest&"} {
+				path := "/api/intelligence/news?" + order + "limit=10&q=" + url.QueryEscape(q)
+				got := s.do(t, call{path: path}).fine()
+				var ids []string
+				for i := range got.count("news") {
+					ids = append(ids, got.text("news", i, "id"))
+				}
+				if found := strings.Join(ids, " "); found != want {
+					t.Errorf("%s: %q, want %q", path, found, want)
+				}
+			}
 		}
 	})
 }

@@ -84,7 +84,7 @@ func eventsOf(markets []Market, given []Event) []Event {
 func nameEvents(markets []Market, events []Event) {
 	titles := make(map[string]string, len(events))
 	for i := range events {
-		titles[events[i].ID] = QuestionKey(events[i].Title)
+		titles[events[i].ID] = plaintext.Fold(events[i].Title)
 	}
 	for i := range markets {
 		markets[i].EventSearchText = titles[markets[i].EventID]

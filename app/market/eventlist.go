@@ -134,7 +134,7 @@ type groupRow struct {
 
 // rank groups the members and returns the groups that match the filter, in its order.
 func (f GroupFilter) rank(members []member) []groupRow {
-	words := strings.Fields(QuestionKey(f.Q))
+	words := strings.Fields(plaintext.Fold(f.Q))
 	groups := make(map[string]*groupRow, len(members))
 	for i := range members {
 		m := &members[i]

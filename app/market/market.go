@@ -6,9 +6,10 @@ import (
 	"cmp"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 // Market is one question of an upstream prediction market, as last observed. An empty string, a zero time and a
@@ -78,9 +79,9 @@ type Market struct {
 
 	// MatchKey is QuestionKey(Question), for linking predictions by title.
 	MatchKey string
-	// SearchText is what a search for markets looks at: QuestionKey of the question and the title.
+	// SearchText is what a search for markets looks at: plaintext.Fold of the question and the title.
 	SearchText string
-	// EventSearchText is QuestionKey of the event's title. A search for events looks at it too.
+	// EventSearchText is plaintext.Fold of the event's title. A search for events looks at it too.
 	EventSearchText string `bun:",nullzero"`
 
 	FirstSeenAt time.Time
@@ -156,27 +157,11 @@ func (m *Market) EventKey() string {
 	return alonePrefix + m.ID
 }
 
-// QuestionKey normalises a question for comparison. It keeps letters and digits, in lower case, and replaces
-// everything between them by one space.
-func QuestionKey(question string) string {
-	var b strings.Builder
-	gap := false
-	for _, r := range question {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			gap = b.Len() > 0
-			continue
-		}
-		if gap {
-			b.WriteByte(' ')
-			gap = false
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
+// QuestionKey normalises a question for comparison with other questions.
+func QuestionKey(question string) string { return plaintext.Fold(question) }
 
 // SearchableText returns the value of SearchText.
-func (m *Market) SearchableText() string { return QuestionKey(m.Question + " " + m.Title) }
+func (m *Market) SearchableText() string { return plaintext.Fold(m.Question + " " + m.Title) }
 
 // ShortName returns the market's name within its event: its label, else its title without the event's title,
 // else the title.

@@ -13,6 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -114,7 +115,7 @@ func told(err error) error {
 // fromMarkets suggests ids of open markets or of their events, highest volume first. The typed text is the
 // beginning of the id or a part of the question.
 func (s *Server) fromMarkets(typed string, id func(*market.Market) string) []string {
-	snapshot, words, found := s.markets.Current(), market.QuestionKey(typed), []string{}
+	snapshot, words, found := s.markets.Current(), plaintext.Fold(typed), []string{}
 	for i := range snapshot.Records {
 		value := id(&snapshot.Records[i])
 		fits := strings.HasPrefix(strings.ToLower(value), typed) || (words != "" && strings.Contains(snapshot.Text(i), words))

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 // Communities are the six communities of the API, in the order in which they are shown.
@@ -40,7 +42,16 @@ type Item struct {
 	// Erased says that the source has deleted the post: its texts and addresses are empty.
 	Erased bool `json:"-"`
 
+	// TitleSearchText and SummarySearchText are plaintext.Fold of the title and of the summary. Observe sets them, and
+	// a search of the stored items looks at them.
+	TitleSearchText   string `json:"-"`
+	SummarySearchText string `json:"-"`
+
 	// Received is the SHA-256, in hex, of the response that contained this reading, or "" if it didn't come in
 	// a response.
 	Received string `bun:"-" json:"-"`
 }
+
+// SearchableText returns what a search of the current news looks at. A word of a search has no spaces, so it occurs
+// here if it occurs in TitleSearchText or in SummarySearchText.
+func (i *Item) SearchableText() string { return plaintext.Fold(i.Title + " " + i.Summary) }

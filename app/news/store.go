@@ -31,13 +31,15 @@ type Store struct{}
 func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 	for part := range slices.Chunk(prepared(items), chunk) {
 		q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")
-		for _, column := range []string{"source", "community", "title", "url", "permalink", "author", "posted_at", "self_post", "position", "observed_at", "sample"} {
+		for _, column := range []string{"source", "community", "title", "title_search_text", "url", "permalink", "author", "posted_at", "self_post", "position", "observed_at", "sample"} {
 			q = q.Set("? = EXCLUDED.?", bun.Ident(column), bun.Ident(column))
 		}
 		for _, column := range []string{"summary", "flair", "thumbnail"} {
 			c := bun.Ident(column)
 			q = q.Set("? = CASE WHEN n.sample THEN EXCLUDED.? ELSE COALESCE(EXCLUDED.?, n.?) END", c, c, c, c)
 		}
+		q = q.Set(`summary_search_text = CASE WHEN n.sample OR EXCLUDED.summary IS NOT NULL
+			THEN EXCLUDED.summary_search_text ELSE n.summary_search_text END`)
 		for _, column := range []string{"score", "comments", "score_known"} {
 			c := bun.Ident(column)
 			q = q.Set("? = CASE WHEN n.sample OR EXCLUDED.score_known THEN EXCLUDED.? ELSE n.? END", c, c, c)
@@ -53,7 +55,7 @@ func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 	return nil
 }
 
-// prepared returns the first item with each id, ordered by id.
+// prepared returns the first item with each id, ready to be stored and ordered by id.
 func prepared(items []Item) []Item {
 	seen := make(map[string]bool, len(items))
 	out := make([]Item, 0, len(items))
@@ -64,6 +66,7 @@ func prepared(items []Item) []Item {
 		seen[item.ID] = true
 		item.ObservedAt = database.Now(item.ObservedAt)
 		item.PostedAt = database.Now(item.PostedAt)
+		item.TitleSearchText, item.SummarySearchText = plaintext.Fold(item.Title), plaintext.Fold(item.Summary)
 		out = append(out, item)
 	}
 	slices.SortFunc(out, func(a, b Item) int { return strings.Compare(a.ID, b.ID) })
@@ -182,7 +185,7 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 // search reads a page of q. more reports whether there may be items after last, which is the last one that it
 // looked at.
 func search(ctx context.Context, db bun.IDB, q *bun.SelectQuery, f Filter, page *[]Item) (last Item, more bool, err error) {
-	words := strings.Fields(strings.ToLower(f.Q))
+	words := strings.Fields(plaintext.Fold(f.Q))
 	if len(words) == 0 {
 		return last, false, q.Limit(int64(f.Limit)+1).Scan(ctx, page)
 	}
@@ -193,16 +196,13 @@ func search(ctx context.Context, db bun.IDB, q *bun.SelectQuery, f Filter, page 
 	found := db.NewSelect().Model(page).ModelTableExpr("(?) AS n", q.Limit(searched)).
 		OrderExpr("n.posted_at DESC, n.id DESC").Limit(int64(f.Limit) + 1)
 	for _, word := range words {
-		like := "%" + likeEscaper.Replace(word) + "%"
-		found.Where(`(lower(n.title) LIKE ? ESCAPE '!' OR lower(n.summary) LIKE ? ESCAPE '!')`, like, like)
+		found.Where("(? OR ?)", database.Contains(db, "n.title_search_text", word), database.Contains(db, "n.summary_search_text", word))
 	}
 	if len(ends) > 0 {
 		last, more = ends[0], true
 	}
 	return last, more, found.Scan(ctx)
 }
-
-var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
 // Cite marks items as cited by a prediction, so that they are never pruned. It locks them in ascending order,
 // as Observe does.
@@ -227,6 +227,7 @@ func (Store) Erase(ctx context.Context, db bun.IDB, ids []string) error {
 			Where("n.id IN ?", bun.Tuple(part)).Order("n.id"))
 		_, err := db.NewUpdate().Model((*Item)(nil)).
 			Set("erased = TRUE, title = '', url = '', permalink = '', summary = NULL, author = NULL, flair = NULL, thumbnail = NULL").
+			Set("title_search_text = '', summary_search_text = ''").
 			Where("id IN (?)", found).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("erase news: %w", err)

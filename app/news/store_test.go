@@ -133,7 +133,7 @@ func TestList(t *testing.T) {
 		if got != "43210" {
 			t.Errorf("got pages %s", got)
 		}
-		for q, want := range map[string]int{"TITLE summary": 5, "100%": 1, "of_it": 1, "o__it": 0, "0!": 0} {
+		for q, want := range map[string]int{"TITLE summary": 5, "100%": 1, "of_it": 1, "o__it": 1, "0!": 2, "of%it": 1, "ofit": 0, "?!": 6} {
 			page, _, err := store.List(ctx, db.Reader, news.Filter{Q: q, Limit: 10})
 			if err != nil || len(page) != want {
 				t.Errorf("q %q: got %d items, %v", q, len(page), err)
@@ -144,6 +144,38 @@ func TestList(t *testing.T) {
 			if p, ok := errors.AsType[*problem.Error](err); !ok || p.Status != 400 {
 				t.Errorf("cursor %q: got %v", bad, err)
 			}
+		}
+	})
+}
+
+// TestSearchFolds checks that the letter case of a text doesn't matter, in any alphabet, and that a reading without a
+// summary leaves the item findable by the summary that is kept.
+func TestSearchFolds(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		first := post("a", noon)
+		first.Title, first.Summary = "Österreich wählt", "Ёлка в МОСКВЕ"
+		observe(t, db, first, post("other", noon))
+		later := post("a", noon.Add(time.Minute))
+		later.Title, later.Summary = "ÖSTERREICH hat gewählt", ""
+		observe(t, db, later)
+		for _, c := range []struct {
+			q    string
+			want bool
+		}{
+			{"Österreich", true}, {"österreich", true}, {"ÖSTERREICH", true}, {"öster", true}, {"Osterreich", false}, {"GEWÄHLT", true},
+			{"ёлка", true}, {"ЁЛКА москве österreich", true}, {"wählt hat", true}, {"ёлка summary", false},
+		} {
+			page, _, err := store.List(t.Context(), db.Reader, news.Filter{Q: c.q, Limit: 10})
+			if found := len(page) == 1 && page[0].ID == "a"; err != nil || found != c.want {
+				t.Errorf("q %q: got %+v, %v; want it found: %v", c.q, page, err, c.want)
+			}
+		}
+		wordless := post("a", noon.Add(2*time.Minute))
+		wordless.Summary = "?!"
+		observe(t, db, wordless)
+		if page, _, err := store.List(t.Context(), db.Reader, news.Filter{Q: "ёлка", Limit: 10}); err != nil || len(page) != 0 {
+			t.Errorf("found by a summary that was replaced: %+v, %v", page, err)
 		}
 	})
 }
@@ -249,7 +281,7 @@ func TestErase(t *testing.T) {
 			t.Errorf("found by address: %v, %v; want b", urls, err)
 		}
 		var texts []string
-		err = db.NewRaw("SELECT title || url || permalink || COALESCE(summary, '') || COALESCE(author, '') || COALESCE(flair, '') FROM news_items WHERE id = 'a'").Scan(t.Context(), &texts)
+		err = db.NewRaw("SELECT title || url || permalink || COALESCE(summary, '') || COALESCE(author, '') || COALESCE(flair, '') || title_search_text || summary_search_text FROM news_items WHERE id = 'a'").Scan(t.Context(), &texts)
 		if err != nil || len(texts) != 1 || texts[0] != "" {
 			t.Errorf("the row says %q, %v", texts, err)
 		}

@@ -7,6 +7,27 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                       "",
+		" ?! ":                   "",
+		"Will it rain in Oslo?":  "will it rain in oslo",
+		"«ÖSTERREICH» – ELÄ\nin": "österreich elä in",
+		"100% of_it":             "100 of it",
+		"МОСКВА, Ёлка; ΑΘΉΝΑ":    "москва ёлка αθήνα",
+		"東京2027":                 "東京2027",
+		"a\xffb":                 "a b",
+	} {
+		if got := plaintext.Fold(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+		if got := plaintext.Fold(want); got != want {
+			t.Errorf("folding %q again gives %q", want, got)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

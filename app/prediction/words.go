@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 // maxWord is the longest word, in bytes, that Postgres accepts in a search index.
@@ -30,7 +30,7 @@ func wordsOf(title, thesis string) []string {
 
 // cutWords splits a text into lower-case words, at every character that is neither letter nor digit.
 func cutWords(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.Fields(plaintext.Fold(text))
 	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
@@ -47,7 +48,7 @@ func (s *Site) search(c *fiber.Ctx, a address) error {
 
 func (s *Site) searchAll(c *fiber.Ctx, a address, p *pages.SearchProps) error {
 	words := url.Values{"q": {p.Words}}
-	if market.QuestionKey(p.Words) != "" {
+	if plaintext.Fold(p.Words) != "" {
 		found, next, err := s.listGroups(c, market.Filter{Q: p.Words, Limit: foundRows})
 		if err == nil && len(found) == 0 {
 			words.Set("state", "closed")
