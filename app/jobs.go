@@ -72,7 +72,7 @@ func (a *App) sealer() *archive.Sealer {
 		return nil
 	}
 	return &archive.Sealer{
-		DB: a.DB, Storage: a.archive, Exporters: a.exporters(), Posts: a.posts, Now: a.now, Log: a.Log,
+		DB: a.DB, Storage: archive.Watch(a.archive), Exporters: a.exporters(), Posts: a.posts, Now: a.now, Log: a.Log,
 	}
 }
 
@@ -83,7 +83,7 @@ func (a *App) exporters() []archive.Exporter {
 	}}
 }
 
-// seal returns the function that the sealing job runs.
+// seal returns the function that the sealing job runs. If the archive doesn't answer this node, another one may reach it.
 func (a *App) seal(s *archive.Sealer) func(context.Context) (time.Duration, error) {
 	return func(ctx context.Context) (time.Duration, error) {
 		if a.BeforeSealing != nil {
@@ -91,7 +91,11 @@ func (a *App) seal(s *archive.Sealer) func(context.Context) (time.Duration, erro
 				return 0, err
 			}
 		}
-		return s.Tick(ctx)
+		next, err := s.Tick(ctx)
+		if errors.Is(err, archive.ErrSilent) {
+			err = worker.HandOver(err)
+		}
+		return next, err
 	}
 }
 

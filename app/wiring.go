@@ -374,6 +374,9 @@ func (a *App) archiveWarnings() []string {
 	case st.Failures == 0:
 		return []string{st.Oldest + " has ended and isn't in the archive yet, so its observations wait in the database: a worker seals it after its start"}
 	}
+	if st.Hangs != "" {
+		return []string{"the archive doesn't answer (" + st.Hangs + " hangs), so observations wait in the database and nothing is pruned: check the disk or the network of ARCHIVE_URL"}
+	}
 	return []string{"the archive can't be written, so observations wait in the database and nothing is pruned: the log says why"}
 }
 

@@ -317,6 +317,15 @@ func TestArchive(t *testing.T) {
 		}
 		p.exec(`UPDATE settings SET value = '{}' WHERE name = 'archive'`)
 		p.tick("archive resolved")
+		p.exec(`UPDATE settings SET value = '{"Failures":1,"Error":"silent","Hangs":"writing probe"}' WHERE name = 'archive'`)
+		p.tick("archive firing")
+		want = "Pulsecast at https://pulse.example: no day of the archive is sealed yet, and 1 attempts to write to it failed since, " +
+			"the latest because it doesn't answer (writing probe hangs). Check ARCHIVE_URL and its free space. Observations wait in the database, and nothing is pruned."
+		if p.heard[0].Text != want {
+			t.Error(p.heard[0].Text)
+		}
+		p.exec(`UPDATE settings SET value = '{}' WHERE name = 'archive'`)
+		p.tick("archive resolved")
 		p.exec("INSERT INTO archive_segments (id, day, kind, source, records, content, created_at) VALUES (?, ?, 'prices', 'x', 0, ?, ?)",
 			database.NewID(p.now), p.now.AddDate(0, 0, -1).Format(time.DateOnly), []byte{0}, p.now)
 		p.tick("archive firing")

@@ -170,6 +170,9 @@ func archives(st *archive.Status, now time.Time) reading {
 	if st.Failures > 0 {
 		text += fmt.Sprintf(", and %d attempts to write to it failed since", st.Failures)
 	}
+	if st.Hangs != "" {
+		text += fmt.Sprintf(", the latest because it doesn't answer (%s hangs)", st.Hangs)
+	}
 	return reading{name: "archive", holds: st.Troubled(now), over: !st.Troubled(now), text: text}
 }
 

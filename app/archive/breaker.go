@@ -62,48 +62,60 @@ func (b *breaker) Open(ctx context.Context, name string) (Object, error) {
 	return o, err
 }
 
-// open opens an object in another goroutine, because a folder can't be told to give up.
 func (b *breaker) open(ctx context.Context, name string) (Object, error) {
-	late := time.NewTimer(openWithin)
-	defer late.Stop()
+	over := time.NewTimer(openWithin)
+	defer over.Stop()
+	ctx, cancel := context.WithCancelCause(ctx) // an open object reads with this context until it is closed
+	o, err := answered(ctx, b.opening, over.C, func() (Object, error) { return b.Storage.Open(ctx, name) }, closeLate)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	return &hurried{o, b, ctx, cancel}, nil
+}
+
+// closeLate closes an object that was opened too late for its reader.
+func closeLate(o Object) { _ = o.Close() }
+
+// answered runs a call of an archive in another goroutine, because a folder can't be told to give up. If the call
+// doesn't return before the time is over, answered returns ErrSilent. If ctx ends first, it returns the error of ctx. In
+// both cases, late gets the result if the call succeeds after all. running has an entry for each call that hasn't
+// returned. While it is full, answered waits.
+func answered[T any](
+	ctx context.Context, running chan struct{}, over <-chan time.Time, call func() (T, error), late func(T),
+) (answer T, err error) {
 	select {
-	case b.opening <- struct{}{}:
-	case <-late.C:
-		return nil, ErrSilent
+	case running <- struct{}{}:
+	case <-over:
+		return answer, ErrSilent
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return answer, ctx.Err()
 	}
 	type result struct {
-		object Object
-		err    error
+		value T
+		err   error
 	}
-	opened, left := make(chan result), make(chan struct{})
+	returned, left := make(chan result), make(chan struct{})
 	defer close(left)
-	ctx, cancel := context.WithCancelCause(ctx) // an open object reads with this context until it is closed
 	go func() {
-		defer func() { <-b.opening }()
-		o, err := b.Storage.Open(ctx, name)
+		defer func() { <-running }()
+		value, err := call()
 		select {
-		case opened <- result{o, err}:
+		case returned <- result{value, err}:
 		case <-left:
 			if err == nil {
-				_ = o.Close() // it comes too late for its reader
+				late(value)
 			}
 		}
 	}()
-	var r result
 	select {
-	case r = <-opened:
-	case <-late.C:
-		r.err = ErrSilent
+	case r := <-returned:
+		return r.value, r.err
+	case <-over:
+		return answer, ErrSilent
 	case <-ctx.Done():
-		r.err = ctx.Err()
+		return answer, ctx.Err()
 	}
-	if r.err != nil {
-		cancel(nil)
-		return nil, r.err
-	}
-	return &hurried{r.object, b, ctx, cancel}, nil
 }
 
 // hurried is an open object whose reads take at most readWithin. A read of a folder can't be ended.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // Folder is an archive in a local folder.
@@ -63,20 +62,16 @@ func (f *Folder) List(_ context.Context, prefix string) ([]Info, error) {
 	return list, err
 }
 
-// RemoveUnfinished removes the temporary files whose names begin with prefix and that were last
-// written before a time. A killed process leaves them, and List doesn't return them.
-func (f *Folder) RemoveUnfinished(_ context.Context, prefix string, before time.Time) error {
-	err := f.walk(prefix, func(name string, d fs.DirEntry) error {
-		if !strings.HasSuffix(name, unfinished) {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil || !info.ModTime().Before(before) {
+// RemoveUnfinished removes the temporary files whose names begin with prefix. A killed process leaves them, and List
+// doesn't return them. A write that still goes on fails then.
+func (f *Folder) RemoveUnfinished(ctx context.Context, prefix string) error {
+	err := f.walk(prefix, func(name string, _ fs.DirEntry) error {
+		if err := ctx.Err(); err != nil || !strings.HasSuffix(name, unfinished) {
 			return err
 		}
-		return os.Remove(f.path(name))
+		return f.Delete(ctx, name) // another node may just have placed or removed it
 	})
-	if errors.Is(err, fs.ErrNotExist) { // or another node has just placed or removed a file
+	if errors.Is(err, fs.ErrNotExist) { // or another node has just removed a folder
 		return nil
 	}
 	return err
@@ -103,17 +98,18 @@ func (f *Folder) walk(prefix string, visit func(name string, d fs.DirEntry) erro
 const unfinished = ".part"
 
 // Put implements Writable. It writes a temporary file beside the target, syncs it and renames it.
-func (f *Folder) Put(_ context.Context, name string, content io.Reader, _ int64) error {
-	return f.write(name, content, os.Rename)
+func (f *Folder) Put(ctx context.Context, name string, content io.Reader, _ int64) error {
+	return f.write(ctx, name, content, os.Rename)
 }
 
 // PutNew implements Writable. It uses a hard link, which fails if the name exists.
-func (f *Folder) PutNew(_ context.Context, name string, content io.Reader, _ int64) error {
-	return f.write(name, content, os.Link)
+func (f *Folder) PutNew(ctx context.Context, name string, content io.Reader, _ int64) error {
+	return f.write(ctx, name, content, os.Link)
 }
 
-// write writes a temporary file beside the target, syncs it and calls place to give it its name.
-func (f *Folder) write(name string, content io.Reader, place func(from, to string) error) (err error) {
+// write writes a temporary file beside the target, syncs it and calls place to give it its name. It doesn't call place
+// once ctx has ended: the disk may have hung until then, and another node may have written the target.
+func (f *Folder) write(ctx context.Context, name string, content io.Reader, place func(from, to string) error) (err error) {
 	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -126,7 +122,7 @@ func (f *Folder) write(name string, content io.Reader, place func(from, to strin
 	if err == nil {
 		err = file.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err == nil {
+	if err = errors.Join(err, file.Close(), ctx.Err()); err == nil {
 		err = place(file.Name(), path)
 	}
 	if left := os.Remove(file.Name()); !errors.Is(left, fs.ErrNotExist) { // a rename leaves none
@@ -148,7 +144,10 @@ func syncFolder(path string) error {
 }
 
 // Delete implements Writable.
-func (f *Folder) Delete(_ context.Context, name string) error {
+func (f *Folder) Delete(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -47,21 +47,25 @@ func (s *Sealer) sealAndErase(ctx context.Context) (more bool, err error) {
 	if err := Probe(ctx, s.Storage); err != nil {
 		return false, err // every write would fail
 	}
+	unremoved := s.removeUnfinished(ctx)
 	more, err = s.sealDue(ctx)
 	sealed := err == nil && !more
-	return more, errors.Join(err, s.requestErasures(ctx), s.Redact(ctx, sealed), s.removeUnfinished(ctx))
+	return more, errors.Join(err, s.requestErasures(ctx), s.Redact(ctx, sealed), unremoved)
 }
 
-// removeUnfinished removes the temporary files that killed processes have left, because they may
-// hold texts that were erased since. No run still writes a file that is older than two runs.
+// sweeper is a storage that writes temporary files.
+type sweeper interface {
+	RemoveUnfinished(ctx context.Context, prefix string) error
+}
+
+// removeUnfinished removes the temporary files of other runs before this run writes. Those of killed processes may hold
+// texts that were erased since. A node that lost the lease while its disk hung can't give such a file its name later.
 func (s *Sealer) removeUnfinished(ctx context.Context) error {
-	f, ok := s.Storage.(interface {
-		RemoveUnfinished(ctx context.Context, prefix string, before time.Time) error
-	})
+	f, ok := s.Storage.(sweeper)
 	if !ok {
 		return nil // only a folder has temporary files
 	}
-	if err := f.RemoveUnfinished(ctx, "days/", s.Now().Add(-2*Timeout)); err != nil {
+	if err := f.RemoveUnfinished(ctx, "days/"); err != nil {
 		return fmt.Errorf("remove unfinished files: %w", err)
 	}
 	return nil
@@ -153,6 +157,7 @@ type jobState struct {
 	FailedAt time.Time // latest run if it failed, else zero
 	Failures int       // consecutive failed runs
 	Error    string    // error of the latest run
+	Hangs    string    // what hung in the latest run, as in Silence.Call; "" if nothing did
 }
 
 // late is how long after its end a day may stay unsealed.
@@ -229,7 +234,10 @@ func noteJob(ctx context.Context, db bun.IDB, now time.Time, cause error) error 
 	if cause == nil {
 		r = jobState{RanAt: database.Now(now)}
 	} else {
-		r.FailedAt, r.Failures, r.Error = database.Now(now), r.Failures+1, cause.Error()
+		r.FailedAt, r.Failures, r.Error, r.Hangs = database.Now(now), r.Failures+1, cause.Error(), ""
+		if silence, ok := errors.AsType[*Silence](cause); ok {
+			r.Hangs = silence.Call
+		}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -247,8 +248,7 @@ func TestStoppedWhileSealing(t *testing.T) {
 	}
 }
 
-// TestUnfinishedFilesAreRemoved checks that the job removes the temporary files of killed processes,
-// and no others.
+// TestUnfinishedFilesAreRemoved checks that the job removes the temporary files of other runs, and no other files.
 func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)
@@ -258,31 +258,25 @@ func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	w.readPlain()
 	w.set(day.AddDate(0, 0, 1).Add(time.Hour))
 	w.mustTick()
-	files := []struct {
-		name string
-		age  time.Duration
-		left bool
-	}{
-		{"days/2026-11-21/texts/news-hackernews.parquet.1.part", 2*archive.Timeout + time.Second, false},
-		{"days/2026-11-21/texts/news-hackernews.parquet.2.part", 2*archive.Timeout - time.Second, true},
-		{"days/2026-11-21/manifest.json", 2*archive.Timeout + time.Second, true},
-		{"download.part", 2*archive.Timeout + time.Second, true},
+	files := map[string]bool{ // whether they are left
+		"days/2026-11-21/texts/news-hackernews.parquet.1.part": false,
+		"days/2026-11-22/prices-polymarket.parquet.2.part":     false,
+		"days/2026-11-21/manifest.json":                        true,
+		"download.part":                                        true,
 	}
-	for _, f := range files {
-		path := filepath.Join(root, f.name)
-		if _, err := os.Stat(path); err != nil {
-			if err := os.WriteFile(path, []byte("texts"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+	for name := range files {
+		path := filepath.Join(root, name)
+		if _, err := os.Stat(path); err == nil {
+			continue
 		}
-		if err := os.Chtimes(path, time.Time{}, w.now().Add(-f.age)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("texts"), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.mustTick()
-	for _, f := range files {
-		if _, err := os.Stat(filepath.Join(root, f.name)); (err == nil) != f.left {
-			t.Errorf("%s: %v, want it left: %t", f.name, err, f.left)
+	for name, left := range files {
+		if _, err := os.Stat(filepath.Join(root, name)); (err == nil) != left {
+			t.Errorf("%s: %v, want it left: %t", name, err, left)
 		}
 	}
 }

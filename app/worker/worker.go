@@ -34,6 +34,15 @@ type Job struct {
 	Planned func(ctx context.Context, at time.Time)
 }
 
+// handOver is the error of HandOver.
+type handOver struct{ error }
+
+func (h handOver) Unwrap() error { return h.error }
+
+// HandOver returns err for a run that failed for a reason of this node, such as a disk that hangs. The worker then gives
+// the lease back, and tries for it again after the pause that follows a failure. Meanwhile another node may run the job.
+func HandOver(err error) error { return handOver{err} }
+
 // Worker runs jobs between Start and Stop.
 type Worker struct {
 	db  *database.DB
@@ -112,10 +121,11 @@ func (w *Worker) compete(ctx context.Context, job Job) {
 				w.log.Info("the lease can be requested again", "job", job.Name)
 			}
 		}
+		rest := job.life() / 4
 		if mine {
-			w.hold(ctx, job)
+			rest = max(rest, w.hold(ctx, job))
 		}
-		pause(ctx, job.life()/4)
+		pause(ctx, rest)
 	}
 	w.giveBack(ctx, job)
 }
@@ -145,8 +155,9 @@ func (w *Worker) noteClock(ctx context.Context, job Job, off bool) {
 	w.giveBack(ctx, job)
 }
 
-// hold runs a job at its interval until the lease is lost or ctx ends.
-func (w *Worker) hold(ctx context.Context, job Job) {
+// hold runs a job at its interval until the lease is lost or ctx ends. If a run hands the job over, hold gives the
+// lease back and returns how long this worker must not try for it.
+func (w *Worker) hold(ctx context.Context, job Job) (rest time.Duration) {
 	ctx, lose := context.WithCancel(ctx)
 	var keeper sync.WaitGroup
 	keeper.Go(func() {
@@ -174,10 +185,18 @@ func (w *Worker) hold(ctx context.Context, job Job) {
 		if job.Planned != nil {
 			job.Planned(ctx, w.now().Add(next))
 		}
+		if _, over := errors.AsType[handOver](err); over {
+			rest = next
+			break
+		}
 		pause(ctx, next)
 	}
 	lose()
 	keeper.Wait()
+	if rest > 0 {
+		w.giveBack(ctx, job)
+	}
+	return rest
 }
 
 // awaitDatabase waits until the database is available again, but no longer than most. It returns how

@@ -169,6 +169,49 @@ func TestOnlyOneWorkerRunsAJobAndStoppingHandsOver(t *testing.T) {
 	})
 }
 
+// TestAJobIsHandedOver checks that a node whose run hands the job over gives the lease back, so that another node runs
+// the job, and that it tries again later if there is no other node.
+func TestAJobIsHandedOver(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, db *database.DB) {
+		runs := make(chan time.Time)
+		unable := counted(10*time.Second, runs, func() (time.Duration, error) {
+			return 0, HandOver(errors.New("the disk hangs"))
+		})
+		a := worker(db, unable)
+		a.Start(t.Context())
+		last := <-runs
+		for range 3 { // alone
+			at := <-runs
+			if gap := at.Sub(last); gap < 7*time.Second || gap > 13*time.Second {
+				t.Errorf("without another node, the job ran again after %s", gap)
+			}
+			last = at
+		}
+		var others atomic.Int32
+		b := worker(db, Job{Name: "job", Interval: 10 * time.Second, Run: func(context.Context) (time.Duration, error) {
+			others.Add(1)
+			return 0, nil
+		}})
+		b.Start(t.Context())
+		select {
+		case <-runs:
+			t.Error("the node that handed the job over runs it again, although another one can")
+		case <-time.After(10 * time.Minute):
+		}
+		if n := others.Load(); n < 50 {
+			t.Errorf("the other node ran the job %d times within 10 minutes", n)
+		}
+		stop(t, b)
+		select {
+		case <-runs:
+		case <-time.After(time.Minute):
+			t.Error("the job doesn't run on the node that is left")
+		}
+		stop(t, a)
+	})
+}
+
 func TestALostLeaseCutsTheRunOff(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, db *database.DB) {
