@@ -62,22 +62,30 @@ func (a *API) publishBatch(limits *httpserver.Limits) fiber.Handler {
 			return send(c, answer)
 		}
 		if batch.DryRun {
-			if answer, err = a.Publisher.PublishAll(c.UserContext(), batch); err != nil {
+			if answer, _, err = a.Publisher.PublishAll(c.UserContext(), batch); err != nil {
 				return err
 			}
 			return send(c, answer)
 		}
-		giveBack, err := limits.MoreWrites(c, len(batch.Items)-1)
-		if err != nil {
-			return err
+		giveBack, refusal := limits.MoreWrites(c, len(batch.Items)-1, batch.IdempotencyKey != "")
+		if refusal != nil {
+			if answer, err = a.awaited(c, &batch); err != nil {
+				return err
+			}
+			if answer == nil {
+				return refusal
+			}
+			return send(c, answer)
 		}
 		failed := countFailed(&batch)
-		if answer, err = a.Publisher.PublishAll(c.UserContext(), batch); err != nil {
+		answer, repeat, err := a.Publisher.PublishAll(c.UserContext(), batch)
+		if err != nil || repeat {
 			giveBack(len(batch.Items))
-			return err
-		}
-		if n := failed.Load(); n > 0 {
+		} else if n := failed.Load(); n > 0 {
 			giveBack(int(n))
+		}
+		if err != nil {
+			return err
 		}
 		return send(c, answer)
 	}
@@ -107,6 +115,14 @@ func (a *API) answered(c *fiber.Ctx, batch *prediction.BatchSubmission) ([]byte,
 		return nil, nil
 	}
 	return a.Publisher.Answered(c.UserContext(), batch)
+}
+
+// awaited is like answered, but waits for the first request, which may be the one that used up the limit.
+func (a *API) awaited(c *fiber.Ctx, batch *prediction.BatchSubmission) ([]byte, error) {
+	if batch.IdempotencyKey == "" {
+		return nil, nil
+	}
+	return a.Publisher.AwaitAnswer(c.UserContext(), batch)
 }
 
 // readBatch reads the request. A mistake in one item refuses only that item.

@@ -1,13 +1,19 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/market"
 )
@@ -158,9 +164,75 @@ func TestBatchCountsAsItsItems(t *testing.T) {
 		if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 180 || stored() != 12 {
 			t.Errorf("Retry-After %s, %d stored", a.header.Get("Retry-After"), stored())
 		}
-		s.batch(t, made, batchOf(4, nil)).fine()
-		if stored() != 16 {
+		detail = s.batch(t, made, batchOf(6, nil), "Idempotency-Key", "l").refused(429, "rate_limited")
+		if !strings.Contains(detail, "3 publications are left of 20/h, and these are 6. No request with this Idempotency-Key was stored so far.") {
+			t.Error(detail)
+		}
+		s.batch(t, made, batchOf(12, nil), "Idempotency-Key", "k").fine() // also while fewer are left
+		s.batch(t, made, batchOf(2, nil)).fine()
+		if stored() != 14 {
 			t.Errorf("%d stored", stored())
 		}
 	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 20, Per: time.Hour} })
+}
+
+// bothAsk delays every transaction that publishes until two requests have looked for a stored answer and found none.
+type bothAsk struct {
+	on    atomic.Bool
+	asked atomic.Int64
+	both  chan struct{}
+}
+
+func (b *bothAsk) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
+	if b.on.Load() && strings.Contains(e.Query, "agent_tallies") {
+		select {
+		case <-b.both:
+		case <-ctx.Done():
+		}
+	}
+	return ctx
+}
+
+func (b *bothAsk) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if strings.Contains(e.Query, "FROM idempotency_keys AS k") && b.asked.Add(1) == 2 {
+		close(b.both)
+	}
+}
+
+// TestBatchRepeatInFlight checks that a batch that is sent again while the first is being stored counts as one and
+// gets the first one's answer, whether or not the limit has enough left for both.
+func TestBatchRepeatInFlight(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends {
+		for name, c := range map[string]struct {
+			limit int
+			left  string // after the batch, its repeat and a dry run
+		}{"enough for both": {40, "26"}, "enough for one": {20, "6"}} {
+			t.Run(b.name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				delay := &bothAsk{both: make(chan struct{})}
+				s := run(t, configure(t, b, func(cfg *config.Config) { cfg.RateLimitWrites = config.Rate{N: c.limit, Per: time.Hour} }), app.Options{
+					CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: delay,
+				})
+				key := s.register(t, "Ada")
+				delay.on.Store(true)
+				var answers [2]answer
+				var all sync.WaitGroup
+				for i := range answers {
+					all.Go(func() { answers[i] = s.batch(t, key, batchOf(12, nil), "Idempotency-Key", "k") })
+				}
+				all.Wait()
+				if one, two := answers[0].fine(), answers[1].fine(); string(one.raw) != string(two.raw) {
+					t.Errorf("%.300s\n%.300s", one.raw, two.raw)
+				}
+				if n, err := s.DB.NewSelect().Table("predictions").Count(t.Context()); n != 12 || err != nil {
+					t.Errorf("%d stored, %v", n, err)
+				}
+				after := s.batch(t, key, batchOf(1, map[string]any{"dryRun": true})).fine()
+				if got := after.header.Get("RateLimit"); !strings.HasPrefix(got, `"writes";r=`+c.left+";") {
+					t.Errorf("%s, want %s left", got, c.left)
+				}
+			})
+		}
+	}
 }

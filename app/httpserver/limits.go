@@ -212,9 +212,10 @@ func (l *Limits) MaxWrites() int {
 }
 
 // MoreWrites counts n publications of a request beyond the one that Writes has counted. If a limit has
-// fewer left, MoreWrites counts none and returns the 429 to send. giveBack uncounts up to n of them, which were not
-// stored. Call it at most once.
-func (l *Limits) MoreWrites(c *fiber.Ctx, n int) (giveBack func(unstored int), err error) {
+// fewer left, MoreWrites counts none and returns the 429 to send. If keyed is set, the request has an Idempotency-Key,
+// and the 429 is for a caller that found no stored request with this key. giveBack uncounts up to n of them, which
+// were not stored. Call it at most once.
+func (l *Limits) MoreWrites(c *fiber.Ctx, n int, keyed bool) (giveBack func(unstored int), err error) {
 	if n <= 0 {
 		return func(int) {}, nil
 	}
@@ -228,8 +229,11 @@ func (l *Limits) MoreWrites(c *fiber.Ctx, n int) (giveBack func(unstored int), e
 			l.uncount(c, list)
 		}, nil
 	}
-	return nil, problem.RateLimited(fmt.Sprintf(
-		"%d publications are left of %s, and these are %d. Nothing was stored. Send no more than are left, or send the same request again in %d s.",
+	advice := "Nothing was stored. Send no more than are left, or send the same request again in %d s."
+	if keyed { // an earlier request with this key may still be stored, and one under another key would repeat it
+		advice = "No request with this Idempotency-Key was stored so far. Send the same request again in %d s, or, if no earlier one is still running, send no more than are left under another key."
+	}
+	return nil, problem.RateLimited(fmt.Sprintf("%d publications are left of %s, and these are %d. "+advice,
 		v.remaining, cl.rate, n+1, max(seconds(v.retry), 1)), v.retry)
 }
 

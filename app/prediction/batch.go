@@ -45,7 +45,7 @@ func (p *Publisher) commit(ctx context.Context, list []*request) (held []*reques
 		if b.held(w) {
 			held = append(held, w)
 		} else {
-			w.finish(b.results[i].answer, b.results[i].err)
+			w.finish(b.results[i])
 		}
 	}
 	return held
@@ -82,7 +82,7 @@ func refuse(list []*request, err error) {
 		err = problem.Unavailable("The database did not confirm this request. Send the same request again, with the same Idempotency-Key if it has one.", time.Second).With(err)
 	}
 	for _, w := range list {
-		w.finish(nil, err)
+		w.finish(result{err: err})
 	}
 }
 
@@ -101,9 +101,11 @@ type batch struct {
 	published   map[uuid.UUID]bool
 }
 
-// result is the answer to a request, sent once its transaction is committed.
+// result is the answer to a request, sent once its transaction is committed. repeat is whether it answered an earlier
+// request with the same key.
 type result struct {
 	answer []byte
+	repeat bool
 	err    error
 }
 
@@ -174,13 +176,16 @@ func (p *Publisher) decide(b *batch, w *request) (r result) {
 	key := agentKey{w.agent.ID, w.idempotencyKey}
 	if first, ok := b.answers[key]; ok && key.Key != "" {
 		answer, err := first.repeat(w.bodyHash)
-		return result{answer, err}
+		return result{answer: answer, repeat: err == nil, err: err}
+	}
+	if w.repeatOnly {
+		return result{}
 	}
 	tally := *b.tallies[w.agent.ID]
 	outcomes := p.prepareAll(w, b.known, &tally, b.now)
 	answer, err := w.reply(outcomes)
 	if err != nil || !b.add(w, outcomes) {
-		return result{answer, err}
+		return result{answer: answer, err: err}
 	}
 	*b.tallies[w.agent.ID] = tally
 	if key.Key != "" {

@@ -40,19 +40,28 @@ type request struct {
 	items          []*item
 	// render writes the answer from the outcome of each item. If it fails, the request is refused.
 	render func([]ItemOutcome) ([]byte, error)
+	// repeatOnly is whether the request only asks for the answer to an earlier one; see AwaitAnswer.
+	repeatOnly bool
 
-	ctx  context.Context // the caller's
-	held time.Time       // when its agent was first found locked; zero if it never was
-	left atomic.Bool     // its caller no longer waits
-	done chan struct{}
-	// answer and err are set before done is closed.
-	answer []byte
-	err    error
+	ctx    context.Context // the caller's
+	held   time.Time       // when its agent was first found locked; zero if it never was
+	left   atomic.Bool     // its caller no longer waits
+	done   chan struct{}
+	result // set before done is closed
 }
 
-func (w *request) finish(answer []byte, err error) {
-	w.answer, w.err = answer, err
+func (w *request) finish(r result) {
+	w.result = r
 	close(w.done)
+}
+
+// tryAgain returns the refusal of a request that isn't stored. With a key, an earlier request may be stored, so only
+// without one does the refusal say that nothing was.
+func (w *request) tryAgain(why string) error {
+	if w.idempotencyKey == "" {
+		why += " Nothing was stored."
+	}
+	return problem.Unavailable(why+" Send the same request again.", time.Second)
 }
 
 // bytes returns the approximate size of w in memory, in bytes.
@@ -97,23 +106,23 @@ func newCommitter(batches int, commit func(context.Context, []*request) []*reque
 	}
 }
 
-// do queues w and returns its answer. If ctx ends first, w leaves the queue.
-func (c *committer) do(ctx context.Context, w *request) ([]byte, error) {
+// do queues w and returns its result. If ctx ends first, w leaves the queue.
+func (c *committer) do(ctx context.Context, w *request) result {
 	w.ctx, w.done = ctx, make(chan struct{})
 	if err := c.enter(w); err != nil {
-		return nil, err
+		return result{err: err}
 	}
 	select {
 	case <-w.done:
-		return w.answer, w.err
+		return w.result
 	case <-ctx.Done():
 	}
 	c.leave(w)
 	select {
 	case <-w.done:
-		return w.answer, w.err
+		return w.result
 	default:
-		return nil, fmt.Errorf("publish: %w", ctx.Err())
+		return result{err: fmt.Errorf("publish: %w", ctx.Err())}
 	}
 }
 
@@ -124,7 +133,7 @@ func (c *committer) enter(w *request) error {
 	case c.stopped:
 		return problem.Unavailable("This node is stopping. Send the same request again.", time.Second)
 	case c.items+len(w.items) > c.most || c.bytes+w.bytes() > c.mostBytes:
-		return problem.Unavailable("Too many predictions wait to be stored. Nothing was stored. Send the same request again.", time.Second)
+		return w.tryAgain("Too many predictions wait to be stored.")
 	}
 	c.push(w)
 	select {
@@ -266,7 +275,7 @@ func (c *committer) putBack(held []*request) bool {
 		switch {
 		case w.left.Load():
 		case c.stopped || now.Sub(w.held) >= c.heldWait:
-			w.finish(nil, problem.Unavailable("Your predictions are being changed, perhaps by the first request with this Idempotency-Key. Nothing was stored. Send the same request again.", time.Second))
+			w.finish(result{err: w.tryAgain("Your predictions are being changed, perhaps by the first request with this Idempotency-Key.")})
 		default:
 			c.push(w)
 		}

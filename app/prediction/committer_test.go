@@ -349,7 +349,7 @@ func TestSmallBatchWaits(t *testing.T) {
 	}
 	big, small := make(chan error, 1), make(chan error, 2)
 	go func() {
-		_, err := d.PublishAll(t.Context(), first)
+		_, _, err := d.PublishAll(t.Context(), first)
 		big <- err
 	}()
 	<-stored
@@ -375,7 +375,7 @@ func TestSmallBatchWaits(t *testing.T) {
 }
 
 // TestFullQueueRefusesAtOnce checks both bounds of the queue, number and bytes. Submissions in the queue are
-// published later.
+// published later. So the refusal of a submission with a key doesn't say that nothing was stored.
 func TestFullQueueRefusesAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ most, bytes, fit int }{
@@ -387,20 +387,26 @@ func TestFullQueueRefusesAtOnce(t *testing.T) {
 			d.QueueBounds(c.most, c.bytes)
 			release := d.occupy(t)
 			errs := make(chan error)
-			publish := func() {
-				_, err := d.Publish(t.Context(), d.submission(func(s *prediction.Submission) { s.Draft.Thesis = strings.Repeat("long ", 2000) }))
+			publish := func(key string) {
+				_, err := d.Publish(t.Context(), d.submission(func(s *prediction.Submission) {
+					s.Draft.Thesis, s.IdempotencyKey = strings.Repeat("long ", 2000), key
+				}))
 				errs <- err
 			}
-			go publish()
+			go publish("")
 			until(t, "the first begins a batch", func() bool { n, _ := d.Waiting(); return n == 0 && d.Running() == 1 })
 			for i := range c.fit {
-				go publish()
+				go publish("")
 				until(t, "one more waits", func() bool { n, _ := d.Waiting(); return n == i+1 })
 			}
-			for range 3 {
-				go publish()
-				if err := <-errs; codeOf(err) != "unavailable" || problem.As(err).RetryAfter <= 0 {
+			for _, key := range []string{"", "k", ""} {
+				go publish(key)
+				err := <-errs
+				if codeOf(err) != "unavailable" || problem.As(err).RetryAfter <= 0 {
 					t.Errorf("with a full queue: got %v, want a refusal", err)
+				}
+				if says := strings.Contains(fmt.Sprint(err), "Nothing was stored"); says != (key == "") {
+					t.Errorf("with a full queue and the key %q: %v", key, err)
 				}
 			}
 			if _, bytes := d.Waiting(); bytes > c.bytes {

@@ -46,6 +46,13 @@ func (p *Publisher) Answered(ctx context.Context, s *BatchSubmission) ([]byte, e
 	return nil, nil
 }
 
+// AwaitAnswer is like Answered, but waits for a request that is being stored, for as long as Publish would wait. It
+// doesn't see an earlier request that another node has not begun to store.
+func (p *Publisher) AwaitAnswer(ctx context.Context, s *BatchSubmission) ([]byte, error) {
+	r := p.committer.do(ctx, &request{agent: s.Agent, idempotencyKey: s.IdempotencyKey, bodyHash: s.BodyHash, repeatOnly: true})
+	return r.answer, r.err
+}
+
 // firstAnswers returns the unexpired answers to earlier requests with the keys of the requests in list.
 func firstAnswers(ctx context.Context, db bun.IDB, list []*request, now time.Time) (map[agentKey]storedAnswer, error) {
 	found := map[agentKey]storedAnswer{}

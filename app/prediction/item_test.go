@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,7 +91,7 @@ func TestBatchIsPublishedInOrder(t *testing.T) {
 		dry := d.batch("", "1", "6", "2", "", "1")
 		dry.DryRun = true
 		for _, s := range []prediction.BatchSubmission{dry, d.batch("k", "1", "6", "2", "", "1")} {
-			answer, err := d.PublishAll(t.Context(), s)
+			answer, _, err := d.PublishAll(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +126,7 @@ func TestBatchKey(t *testing.T) {
 		d := open(t, db)
 		first := d.batch("k", "1", "6")
 		publish := func(s prediction.BatchSubmission) string {
-			answer, err := d.PublishAll(t.Context(), s)
+			answer, _, err := d.PublishAll(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +143,7 @@ func TestBatchKey(t *testing.T) {
 		}
 		other := d.batch("k", "2")
 		other.BodyHash = [32]byte{1}
-		if _, err := d.PublishAll(t.Context(), other); codeOf(err) != "idempotency_mismatch" {
+		if _, _, err := d.PublishAll(t.Context(), other); codeOf(err) != "idempotency_mismatch" {
 			t.Error(err)
 		}
 		if _, err := d.Answered(t.Context(), &other); codeOf(err) != "idempotency_mismatch" {
@@ -162,24 +163,31 @@ func TestBatchKey(t *testing.T) {
 }
 
 // TestBatchRepeatWaits checks that a repeat waits for the answer of the first request while that is being
-// stored.
+// stored, and that all but the first are reported as repeats.
 func TestBatchRepeatWaits(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		d := open(t, db)
 		s := d.batch("k", "1", "2", "")
 		answers := make([]string, 8)
+		var repeats atomic.Int64
 		var wg sync.WaitGroup
 		for i := range answers {
 			wg.Go(func() {
-				answer, err := d.PublishAll(t.Context(), s)
+				answer, repeat, err := d.PublishAll(t.Context(), s)
 				if err != nil {
 					t.Error(err)
+				}
+				if repeat {
+					repeats.Add(1)
 				}
 				answers[i] = string(answer)
 			})
 		}
 		wg.Wait()
+		if repeats.Load() != 7 {
+			t.Errorf("%d of 8 requests were repeats, want 7", repeats.Load())
+		}
 		for _, a := range answers {
 			if a != answers[0] || a == "" {
 				t.Errorf("got answers %q and %q, want the same", a, answers[0])
@@ -191,6 +199,72 @@ func TestBatchRepeatWaits(t *testing.T) {
 	})
 }
 
+// TestAwaitAnswer checks that AwaitAnswer waits for a request that this node or another is storing, and that without
+// such a request it finds no answer and stores nothing.
+func TestAwaitAnswer(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t, kind)
+			db, err := database.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			d := open(t, db)
+			nodes := []*prediction.Publisher{d.Publisher}
+			if kind == database.Postgres {
+				nodes = append(nodes, d.node(t, url, 0))
+			}
+			s := d.batch("k", "1", "2")
+			for _, node := range nodes {
+				node.HeldWait(time.Minute)
+				if answer, err := node.AwaitAnswer(t.Context(), &s); answer != nil || err != nil || d.stored(t) != 0 {
+					t.Errorf("before the request: got answer %q, %v with %d stored", answer, err, d.stored(t))
+				}
+			}
+			storing, unblock := make(chan struct{}), make(chan struct{})
+			first := s
+			first.Render = func(list []prediction.ItemOutcome) ([]byte, error) {
+				close(storing)
+				<-unblock
+				return s.Render(list)
+			}
+			var answers [3]string
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				answer, _, err := d.PublishAll(t.Context(), first)
+				if err != nil {
+					t.Error(err)
+				}
+				answers[0] = string(answer)
+			})
+			<-storing
+			for i, node := range nodes {
+				wg.Go(func() {
+					answer, err := node.AwaitAnswer(t.Context(), &s)
+					if err != nil {
+						t.Error(err)
+					}
+					answers[1+i] = string(answer)
+				})
+				until(t, "it waits", func() bool { n, _ := node.Waiting(); return n == 1 })
+			}
+			close(unblock)
+			wg.Wait()
+			for _, answer := range answers[:1+len(nodes)] {
+				if answer != answers[0] || answer == "" {
+					t.Errorf("got answers %q, want the same", answers)
+				}
+			}
+			if d.stored(t) != 2 {
+				t.Errorf("%d predictions are stored", d.stored(t))
+			}
+		})
+	}
+}
+
 // TestBatchItemThatTheDatabaseRefuses checks that the item fails alone. If the database is gone, nothing is
 // stored.
 func TestBatchItemThatTheDatabaseRefuses(t *testing.T) {
@@ -199,7 +273,7 @@ func TestBatchItemThatTheDatabaseRefuses(t *testing.T) {
 		d := open(t, db)
 		s := d.batch("k", "1", "2", "3", "1")
 		spoil(t, db, &s.Items[1].Draft)
-		answer, err := d.PublishAll(t.Context(), s)
+		answer, _, err := d.PublishAll(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +325,7 @@ func TestBatchIsStoredWholeOrNotAtAll(t *testing.T) {
 				s.Items[i].Draft.Thesis = strings.Repeat("long ", 2000)
 			}
 			repair := breakIt(t, d, &s)
-			if _, err := d.PublishAll(t.Context(), s); codeOf(err) != "unavailable" || problem.As(err).RetryAfter <= 0 {
+			if _, _, err := d.PublishAll(t.Context(), s); codeOf(err) != "unavailable" || problem.As(err).RetryAfter <= 0 {
 				t.Errorf("%v", err)
 			}
 			repair()
@@ -259,7 +333,7 @@ func TestBatchIsStoredWholeOrNotAtAll(t *testing.T) {
 			if err != nil || n != 0 || d.stored(t) != 0 {
 				t.Errorf("after the failure: %d keys and %d predictions are stored, %v", n, d.stored(t), err)
 			}
-			if _, err := d.PublishAll(t.Context(), s); err != nil || d.stored(t) != 3 {
+			if _, _, err := d.PublishAll(t.Context(), s); err != nil || d.stored(t) != 3 {
 				t.Errorf("next batch: %d predictions are stored, %v", d.stored(t), err)
 			}
 		})

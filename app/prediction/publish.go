@@ -96,21 +96,25 @@ type Receipt struct {
 // transaction changes the agent's predictions for more than five seconds. If ctx ends first, the submission
 // leaves the queue, but it may still be stored if its transaction has begun.
 func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
-	return p.publish(ctx, s.request(), s.DryRun)
+	r := p.publish(ctx, s.request(), s.DryRun)
+	return r.answer, r.err
 }
 
 // PublishAll publishes several predictions in one transaction, in order; see Publish. A refused item is part of
-// the answer, and the others are stored. If PublishAll returns an error, it stored nothing.
-func (p *Publisher) PublishAll(ctx context.Context, s BatchSubmission) ([]byte, error) {
-	return p.publish(ctx, s.request(), s.DryRun)
+// the answer, and the others are stored. repeat reports whether the answer is that of an earlier request with the same
+// key. Then, and if PublishAll returns an error, it stored nothing.
+func (p *Publisher) PublishAll(ctx context.Context, s BatchSubmission) (answer []byte, repeat bool, err error) {
+	r := p.publish(ctx, s.request(), s.DryRun)
+	return r.answer, r.repeat, r.err
 }
 
-func (p *Publisher) publish(ctx context.Context, w *request, dryRun bool) ([]byte, error) {
+func (p *Publisher) publish(ctx context.Context, w *request, dryRun bool) result {
 	if p.Seed != nil && w.idempotencyKey == "" {
 		w.idempotencyKey = bodyKey(w.bodyHash)
 	}
 	if dryRun {
-		return p.dryRun(ctx, w)
+		answer, err := p.dryRun(ctx, w)
+		return result{answer: answer, err: err}
 	}
 	return p.committer.do(ctx, w)
 }

@@ -283,7 +283,7 @@ func publishOn(p *prediction.Publisher, id uuid.UUID, ms ...*market.Market) erro
 			Thesis: "t", Confidence: &confidence, Category: "general", MarketID: m.ID, Outcome: m.Outcomes[0], Reveal: prediction.RevealNow,
 		}
 	}
-	_, err := p.PublishAll(context.Background(), prediction.BatchSubmission{
+	_, _, err := p.PublishAll(context.Background(), prediction.BatchSubmission{
 		Agent: agent.Agent{ID: id}, Items: items,
 		Render: func(list []prediction.ItemOutcome) (_ []byte, err error) {
 			for _, o := range list {

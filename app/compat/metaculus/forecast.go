@@ -38,7 +38,7 @@ func (a *API) forecast(limits *httpserver.Limits) fiber.Handler {
 		if err != nil {
 			return err
 		}
-		giveBack, err := limits.MoreWrites(c, len(list)-1)
+		giveBack, err := limits.MoreWrites(c, len(list)-1, false)
 		if err != nil {
 			return err
 		}
