@@ -209,7 +209,8 @@ func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []i
 // BySubject returns 403 account_closed for a subject whose account was closed. Otherwise a program
 // that is still running would create a new agent unintentionally. A name that breaks the rules
 // doesn't keep an agent out: the agent gets a neutral handle, which is also its name.
-func (s Store) BySubject(ctx context.Context, db bun.IDB, n New) (a *Agent, created bool, err error) {
+func (s Store) BySubject(ctx context.Context, db *database.DB, n New) (a *Agent, created bool, err error) {
+	// These reads come before the transaction, so that the keys of closed accounts don't take the database's write lock.
 	if a, err = s.FindSubject(ctx, db, n.Issuer, n.Subject); a != nil || err != nil {
 		return a, false, err
 	}
@@ -220,16 +221,27 @@ func (s Store) BySubject(ctx context.Context, db bun.IDB, n New) (a *Agent, crea
 	if closed {
 		return nil, false, AccountClosed()
 	}
-	a, err = s.Create(ctx, db, n)
-	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Status == http.StatusUnprocessableEntity {
-		n.Profile, n.neutral = Profile{}, true
-		a, err = s.Create(ctx, db, n)
-	}
+	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if a, err = s.createForSubject(ctx, tx, n); err != nil {
+			return err
+		}
+		return generation.Moved(ctx, tx, generation.Agents)
+	})
 	if errors.Is(err, errSubjectTaken) {
 		a, err = s.FindSubject(ctx, db, n.Issuer, n.Subject)
 		return a, false, err
 	}
 	return a, err == nil, err
+}
+
+// createForSubject creates an agent, under a neutral handle if its name is refused.
+func (s Store) createForSubject(ctx context.Context, tx bun.Tx, n New) (*Agent, error) {
+	a, err := s.Create(ctx, tx, n)
+	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Status == http.StatusUnprocessableEntity {
+		n.Profile, n.neutral = Profile{}, true
+		return s.Create(ctx, tx, n)
+	}
+	return a, err
 }
 
 // FindSubject returns the agent of a subject at a provider, or nil if there is none yet.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -199,5 +200,29 @@ func TestEncodedPathsStayInTheAPI(t *testing.T) {
 		for _, path := range []string{"/api/agents/..%2F..%2Fetc%2Fpasswd", "/api/agents/..%2F..%2Fetc%2Fpasswd/review", "/api/predictions/..%2F..%2Fx"} {
 			s.do(t, call{path: path}).refused(http.StatusNotFound, "not_found")
 		}
+	})
+}
+
+// TestFirstKeyShows checks that an agent of an identity provider is in the list of agents from its first request on,
+// although the list was read a moment before.
+func TestFirstKeyShows(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	provider := httptest.NewServer(mux)
+	t.Cleanup(provider.Close)
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"issuer":%q,"introspection_endpoint":%q}`, provider.URL, provider.URL+"/introspect")
+	})
+	mux.HandleFunc("/introspect", func(w http.ResponseWriter, r *http.Request) { // each key is its agent's name
+		fmt.Fprintf(w, `{"active":true,"scope":"f","sub":%[1]q,"username":%[1]q}`, r.PostFormValue("token"))
+	})
+	each(t, func(t *testing.T, s *service) {
+		for i, key := range []string{"ada", "bea", "cleo"} {
+			if n := s.do(t, call{path: "/api/agents", bearer: key}).fine().count("agents"); n != i+1 {
+				t.Errorf("the first request of %s finds %d agents, want %d", key, n, i+1)
+			}
+		}
+	}, func(c *config.Config) {
+		c.IdentityURL, c.IdentityClientID, c.IdentityScope = provider.URL, "us", "f"
 	})
 }
