@@ -218,6 +218,7 @@ func TestDoctorAsksTheIdentityProvider(t *testing.T) {
 	}{
 		{"healthy", provider(says(`{"active":false}`)), 0, "ok    identity       the provider at http://127.0.0.1:"},
 		{"another client", provider(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }), 1, "fail  identity       the provider's check failed (http_401): check IDENTITY_CLIENT_ID"},
+		{"bad request", provider(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }), 1, "fail  identity       the provider's check failed (http_400): check IDENTITY_CLIENT_ID"},
 		{"accepts every key", provider(says(`{"active":true,"sub":"x","scope":"pulsecast"}`)), 1, "fail  identity       "},
 		{"down", "http://127.0.0.1:9", 1, "fail  identity       the provider's check failed (unreachable): check IDENTITY_URL"},
 	}

@@ -139,17 +139,19 @@ func (d *doctor) identity(ctx context.Context) {
 		Usage: agent.NewUsage(scratch, silent, time.Now), Log: silent, Now: time.Now,
 	})
 	_, err = service.Authenticate(ctx, "doctor-"+database.NewID(time.Now()).String(), nil)
-	status := service.Status()
 	refusal, refused := errors.AsType[*problem.Error](err)
+	word := identity.Fault(err)
 	switch {
 	case err == nil:
 		d.say(fail, "identity", "the provider accepts a made-up key, so anyone has access: check which server answers at IDENTITY_URL")
 	case refused && refusal.Status < 500:
 		d.say(fine, "identity", "the provider at %s answers, and refuses a made-up key", d.cfg.IdentityURL)
+	case word == "":
+		d.say(fail, "identity", "not checked: %v", err)
 	default:
-		d.say(fail, "identity", "the provider's check failed (%s): %s", status.LastError, identityAdvice(status.LastError))
+		d.say(fail, "identity", "the provider's check failed (%s): %s", word, identityAdvice(word))
 	}
-	for _, w := range status.Warnings {
+	for _, w := range service.Status().Warnings {
 		d.say(warn, "identity", "%s", w)
 	}
 	d.signIn(ctx, service.People())
@@ -175,8 +177,10 @@ func (d *doctor) signIn(ctx context.Context, people *identity.People) {
 
 func identityAdvice(word string) string {
 	switch word {
-	case "http_401", "http_403", "http_400":
+	case "http_401", "http_403":
 		return "check IDENTITY_CLIENT_ID and IDENTITY_CLIENT_SECRET, and that this client may introspect"
+	case "http_400":
+		return "check IDENTITY_CLIENT_ID and IDENTITY_CLIENT_SECRET, and that this client may introspect. If the keys of agents work, the provider only can't read this made-up key"
 	case "discovery", "parse", "http_404":
 		return "IDENTITY_URL must be the issuer exactly as its /.well-known/openid-configuration names it"
 	case "timeout", "unreachable":

@@ -58,26 +58,54 @@ func TestMadeUpKeysDontCutOffAgents(t *testing.T) {
 	}
 }
 
-// TestUnreadableKeys checks that a provider that answers 400 to made-up keys still gets the key of a new agent, and
-// that health doesn't report it as failing.
+// TestUnreadableKeys checks that a provider that answers 400 to made-up keys still gets the key of a new agent. Health
+// reports such a provider as failing from the third key on, until it judges a key.
 func TestUnreadableKeys(t *testing.T) {
 	t.Parallel()
-	provider := newScripted(t)
-	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
-	provider.fail(func(w http.ResponseWriter, r *http.Request) {
-		if r.PostFormValue("token") != "grace" {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		io.WriteString(w, `{"active":true,"scope":"f","sub":"s1","username":"grace"}`)
-	})
-	for i := range 10 {
-		n.want(t, fmt.Sprint("made-up-", i), noAnswer)
+	for judged, answer := range map[string]string{
+		"accepted":     `{"active":true,"scope":"f","sub":"s1","username":"grace"}`,
+		"not active":   `{"active":false}`,
+		"accepted JWT": "",
+	} {
+		t.Run(judged, func(t *testing.T) {
+			t.Parallel()
+			provider := newScripted(t)
+			n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
+			grace, want := "grace", map[string]string{"accepted": "grace", "not active": invalid, "accepted JWT": "grace"}[judged]
+			if answer == "" {
+				grace = provider.jwt(fields{"iss": provider.URL, "sub": "s1", "username": "grace", "scope": "f", "exp": n.clock.now().Add(time.Hour).Unix()})
+				n.want(t, provider.jwt(fields{"iss": "https://elsewhere.example"}), invalid) // reads the provider's keys
+			}
+			provider.fail(func(w http.ResponseWriter, r *http.Request) {
+				if r.PostFormValue("token") != grace {
+					w.WriteHeader(http.StatusBadRequest)
+					return
+				}
+				io.WriteString(w, answer)
+			})
+			health := func(want string) {
+				t.Helper()
+				if s := n.Status(); s.OK != (want == "") || s.LastError != want {
+					t.Errorf("health says %+v, want %q", s, want)
+				}
+			}
+			for range 5 {
+				n.want(t, "made-up-0", noAnswer)
+				n.want(t, "made-up-1", noAnswer)
+			}
+			health("")
+			for i := range 8 {
+				n.want(t, fmt.Sprint("made-up-", 2+i), noAnswer)
+				health("http_400")
+			}
+			n.want(t, grace, want)
+			health("")
+			for i := range 10 {
+				n.want(t, fmt.Sprint("later-", i), noAnswer)
+			}
+			health("")
+		})
 	}
-	if s := n.Status(); !s.OK {
-		t.Errorf("after made-up keys, health says %+v", s)
-	}
-	n.want(t, "grace", "grace")
 }
 
 // TestBadRequestsOpenTheBreakerForKnownKeys checks that a provider that refuses every request, for example because of

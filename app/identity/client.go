@@ -25,6 +25,8 @@ const (
 	breakFor = 2 * time.Second
 	// maxAnswer is the longest answer read, in bytes.
 	maxAnswer = 256 << 10
+	// enoughUnread is how many different keys a provider that has judged none must answer with 400 to count as failing.
+	enoughUnread = 3
 )
 
 // fault is a failure of the provider, as one fixed word for health.
@@ -44,7 +46,16 @@ func (f *fault) Error() string {
 
 func (f *fault) Unwrap() error { return f.cause }
 
-const missing, timedOut = "http_404", "timeout"
+// Fault returns the word for the provider's failure that is the cause of an error of Authenticate, for example
+// "http_401". It returns "" if the error has another cause.
+func Fault(err error) string {
+	if f, ok := errors.AsType[*fault](err); ok {
+		return f.word
+	}
+	return ""
+}
+
+const badRequest, missing, timedOut = "http_400", "http_404", "timeout"
 
 func isMissing(err error) bool {
 	f, ok := errors.AsType[*fault](err)
@@ -64,6 +75,7 @@ type client struct {
 	http           *http.Client
 	known, unknown *breaker               // for known keys, and for all others
 	word           atomic.Pointer[string] // of the last fault; nil after a success
+	unread         unreadKeys
 
 	ctx    context.Context // of the background work
 	cancel context.CancelFunc
@@ -105,11 +117,40 @@ func (b *breaker) note(err error) {
 	}
 }
 
+// unreadKeys are the keys that the provider answered with 400 before it judged one. A provider that judges keys may
+// still answer a strange one with 400, so they count only until then.
+type unreadKeys struct {
+	mu sync.Mutex
+	// keys has at most enoughUnread keys. It is nil once the provider has accepted a key or said that one isn't active.
+	keys map[digest]bool
+}
+
+func (u *unreadKeys) add(key digest) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.keys != nil && len(u.keys) < enoughUnread {
+		u.keys[key] = true
+	}
+}
+
+// judge records that the provider has judged a key.
+func (u *unreadKeys) judge() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.keys = nil
+}
+
+func (u *unreadKeys) enough() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.keys) == enoughUnread
+}
+
 type unknownKey struct{}
 
 // aboutUnknownKey marks the requests of a check of a key that isn't known.
-func aboutUnknownKey(ctx context.Context) context.Context {
-	return context.WithValue(ctx, unknownKey{}, true)
+func aboutUnknownKey(ctx context.Context, key digest) context.Context {
+	return context.WithValue(ctx, unknownKey{}, key)
 }
 
 func isAboutUnknownKey(ctx context.Context) bool { return ctx.Value(unknownKey{}) != nil }
@@ -135,6 +176,7 @@ func newClient(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.known, c.unknown = newBreaker(log, "known"), newBreaker(log, "unknown")
+	c.unread.keys = map[digest]bool{}
 	return c
 }
 
@@ -156,6 +198,9 @@ func (c *client) close() {
 func (c *client) lastError() string {
 	if word := c.word.Load(); word != nil {
 		return *word
+	}
+	if c.unread.enough() {
+		return badRequest
 	}
 	return ""
 }
@@ -184,15 +229,16 @@ func (c *client) json(req *http.Request, into any, check func() error) error {
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
 		return &fault{word: "circuit_open"}
 	}
-	c.note(err)
+	c.note(req.Context(), err)
 	return err
 }
 
 // note records the outcome of an exchange for health. A stranger's key must not change it.
-func (c *client) note(err error) {
+func (c *client) note(ctx context.Context, err error) {
 	f, ok := errors.AsType[*fault](err)
 	switch {
 	case ok && f.unreadable:
+		c.unread.add(ctx.Value(unknownKey{}).(digest))
 	case ok:
 		c.word.Store(&f.word)
 	case err == nil:

@@ -90,7 +90,7 @@ func (p *provider) readEndpoints(ctx context.Context) (*endpoints, error) {
 		if merged.Issuer == "" || (!merged.complete() && !certain) {
 			return nil, errors.Join(errs...)
 		}
-		p.client.note(nil)
+		p.client.note(ctx, nil)
 		ends := &endpoints{
 			issuer: merged.Issuer, introspection: merged.Introspection, keys: merged.Keys,
 			secretInBody: slices.Contains(merged.Methods, "client_secret_post") && !slices.Contains(merged.Methods, "client_secret_basic"),

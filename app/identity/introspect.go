@@ -37,10 +37,11 @@ func (p *provider) introspect(ctx context.Context, ends *endpoints, key string) 
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return claims{}, err
-	case !active:
+	}
+	p.client.unread.judge()
+	if !active {
 		return claims{}, errInvalid
 	}
 	return claimsFrom(answer, ends.issuer, p.Config.IdentityOwnerClaim)

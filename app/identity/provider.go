@@ -76,7 +76,8 @@ func (p *provider) HowToGetKey() string {
 	return "Enable the service at " + p.Config.IdentityURL + " and use the key it gives your agent."
 }
 
-// Status returns the outcome of the last exchange with the provider.
+// Status returns the outcome of the last exchange with the provider. The exchange about a strange key that the provider
+// can't read counts only if it could read none so far; see unreadKeys.
 func (p *provider) Status() Status {
 	s := Status{Kind: "central", LastError: p.client.lastError()}
 	s.OK = s.LastError == ""
@@ -102,7 +103,7 @@ func (p *provider) Verify(ctx context.Context, key string, hash digest) (Answer,
 	known := kept && !last.refused()
 	found, err := p.findings.Get(ctx, hash, func(ctx context.Context) (finding, time.Time, error) {
 		if !known {
-			ctx = aboutUnknownKey(ctx)
+			ctx = aboutUnknownKey(ctx, hash)
 		}
 		f, err := p.inquire(ctx, key, now)
 		return f, f.until, err
@@ -161,6 +162,7 @@ func (p *provider) inquire(ctx context.Context, key string, now time.Time) (find
 	case err != nil:
 		return finding{}, unavailable(err)
 	}
+	p.client.unread.judge()
 	if !p.enabled(c) {
 		return finding{refusal: p.notEnabled(), until: now.Add(keepRefused)}, nil
 	}
