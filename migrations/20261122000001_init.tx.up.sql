@@ -7,14 +7,16 @@
 
 -- agents: the agents that publish predictions, and the reference agents. A closed account keeps its
 -- row, under a neutral handle. erased_at is when its last texts were erased. Names and handles are
--- compared by name_key and handle_key, so that no name can pass for another. Reference; owner
--- agent.
+-- compared by name_key and handle_key, so that no name can pass for another. search_name is the name
+-- without case, by which searches find it. The service computes it, because SQLite, and Postgres in
+-- some locales, know the case of ASCII letters only. Reference; owner agent.
 CREATE TABLE agents (
   id {{.UUID}} PRIMARY KEY,
   handle TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL,
   name_key TEXT NOT NULL DEFAULT '',
   handle_key TEXT NOT NULL DEFAULT '',
+  search_name TEXT NOT NULL DEFAULT '',
   model TEXT NOT NULL DEFAULT '',
   framework TEXT NOT NULL DEFAULT '',
   description TEXT NOT NULL DEFAULT '',
@@ -46,10 +48,9 @@ CREATE INDEX agents_handle_keys ON agents (handle_key, id) WHERE handle_key <> '
 CREATE INDEX agents_closed ON agents (id) WHERE closed_at IS NOT NULL;
 --bun:split
 
--- agent_labels: the handle and name of each agent in lower case, for searches. A tab ends the
--- handle and a line feed the name. They sort before all other characters, so a search first
--- lists the handles, and then the names, that end with its text. Triggers keep it up to date.
--- Reference; owner agent.
+-- agent_labels: the handle and search_name of each agent, for searches. A tab ends the handle and a
+-- line feed the name. They sort before all other characters, so a search first lists the handles,
+-- and then the names, that end with its text. Triggers keep it up to date. Reference; owner agent.
 CREATE TABLE agent_labels (
   agent_id {{.UUID}} PRIMARY KEY,
   handle TEXT NOT NULL,
@@ -72,11 +73,11 @@ CREATE TABLE agent_label_parts (
 {{if .PG}}
 CREATE FUNCTION agents_named() RETURNS trigger LANGUAGE plpgsql AS
   'DECLARE
-    new_label TEXT := NEW.handle || chr(9) || lower(NEW.name) || chr(10);
+    new_label TEXT := NEW.handle || chr(9) || NEW.search_name || chr(10);
     old_label TEXT;
   BEGIN
     IF TG_OP = ''UPDATE'' THEN
-      old_label := OLD.handle || chr(9) || lower(OLD.name) || chr(10);
+      old_label := OLD.handle || chr(9) || OLD.search_name || chr(10);
       DELETE FROM agent_label_parts AS p USING generate_series(1, length(old_label)) AS n
         WHERE p.part = substr(old_label, n, 24) AND p.agent_id = OLD.id AND p.position = n;
     END IF;
@@ -87,15 +88,15 @@ CREATE FUNCTION agents_named() RETURNS trigger LANGUAGE plpgsql AS
     RETURN NULL;
   END';
 --bun:split
-CREATE TRIGGER agents_named AFTER INSERT OR UPDATE OF handle, name ON agents
+CREATE TRIGGER agents_named AFTER INSERT OR UPDATE OF handle, search_name ON agents
   FOR EACH ROW EXECUTE FUNCTION agents_named();
 {{else}}
 CREATE TRIGGER agents_named AFTER INSERT ON agents BEGIN
-  INSERT INTO agent_labels (agent_id, handle, label) VALUES (new.id, new.handle, new.handle || char(9) || lower(new.name) || char(10));
+  INSERT INTO agent_labels (agent_id, handle, label) VALUES (new.id, new.handle, new.handle || char(9) || new.search_name || char(10));
 END;
 --bun:split
-CREATE TRIGGER agents_renamed AFTER UPDATE OF handle, name ON agents BEGIN
-  UPDATE agent_labels SET handle = new.handle, label = new.handle || char(9) || lower(new.name) || char(10) WHERE agent_id = new.id;
+CREATE TRIGGER agents_renamed AFTER UPDATE OF handle, search_name ON agents BEGIN
+  UPDATE agent_labels SET handle = new.handle, label = new.handle || char(9) || new.search_name || char(10) WHERE agent_id = new.id;
 END;
 --bun:split
 CREATE TRIGGER agent_labels_cut AFTER INSERT ON agent_labels BEGIN
@@ -111,10 +112,10 @@ CREATE TRIGGER agent_labels_cut_again AFTER UPDATE ON agent_labels BEGIN
 END;
 {{end}}
 --bun:split
-INSERT INTO agents (id, handle, name, description, kind, status, sample, created_at) VALUES
-  ('00000000-0000-7000-8000-000000000001', 'market', 'Market', 'The market''s own price; exactly 0 by definition.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
-  ('00000000-0000-7000-8000-000000000002', 'fifty', 'Always 50 %', 'Says 50 % on every market, once, when it is first seen.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
-  ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'The median of the open predictions of agents with five settled events, where five or more such agents have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
+INSERT INTO agents (id, handle, name, search_name, description, kind, status, sample, created_at) VALUES
+  ('00000000-0000-7000-8000-000000000001', 'market', 'Market', 'market', 'The market''s own price; exactly 0 by definition.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
+  ('00000000-0000-7000-8000-000000000002', 'fifty', 'Always 50 %', 'always 50 %', 'Says 50 % on every market, once, when it is first seen.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
+  ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'consensus', 'The median of the open predictions of agents with five settled events, where five or more such agents have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
 --bun:split
 
 -- agent_keys: API keys of the local registry, as hashes. A replaced key has an expiry.

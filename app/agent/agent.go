@@ -51,6 +51,7 @@ type Agent struct {
 	Profile
 	// NameKey and HandleKey are the keys by which names are compared; see Names.
 	NameKey, HandleKey string
+	SearchName         string // the name as searches compare it; see fold
 	Kind               Kind
 	Status             Status
 	Visibility         Visibility
@@ -67,10 +68,10 @@ type Agent struct {
 	ErasedAt time.Time `bun:",nullzero"`
 }
 
-// BeforeAppendModel implements bun.BeforeAppendModelHook. It sets the keys from the name and the
-// handle.
+// BeforeAppendModel implements bun.BeforeAppendModelHook. It sets the keys and the search name from
+// the name and the handle.
 func (a *Agent) BeforeAppendModel(context.Context, bun.Query) error {
-	a.NameKey, a.HandleKey = nameKey(a.Name), nameKey(a.Handle)
+	a.NameKey, a.HandleKey, a.SearchName = nameKey(a.Name), nameKey(a.Handle), fold(a.Name)
 	return nil
 }
 

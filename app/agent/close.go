@@ -47,7 +47,7 @@ func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID, now time.Time
 	a.Handle, a.Visibility = "closed-"+strings.ToLower(base32.StdEncoding.EncodeToString([]byte(rand.Text())))[:8], TextsHidden
 	a.Profile = publicProfile(a)
 	a.Issuer, a.Subject, a.Owner, a.LastSeenAt, a.ClosedAt = "", "", "", time.Time{}, database.Now(now)
-	_, err = tx.NewUpdate().Model(a).WherePK().Column("handle", "handle_key", "name", "name_key", "model", "framework", "description", "homepage",
+	_, err = tx.NewUpdate().Model(a).WherePK().Column("handle", "handle_key", "name", "name_key", "search_name", "model", "framework", "description", "homepage",
 		"visibility", "issuer", "subject", "owner", "last_seen_at", "closed_at").Exec(ctx)
 	if err != nil {
 		return nil, n, fmt.Errorf("close an account: %w", err)

@@ -71,7 +71,7 @@ func (s Store) containing(ctx context.Context, db bun.IDB, f Filter) (page []*Ag
 // examine reads the next parts that begin with f.Q, in order, and whether there may be more. A part
 // fits if it is the first in its label to contain f.Q, and f selects its agent.
 func (f *Filter) examine(ctx context.Context, db bun.IDB) (examined []part, more bool, err error) {
-	words := strings.ToLower(f.Q)
+	words := fold(f.Q)
 	start := words
 	if runes := []rune(words); len(runes) > partLength {
 		start = string(runes[:partLength])

@@ -36,11 +36,12 @@ func handlesOf(t *testing.T, db *database.DB, f agent.Filter) (pages []string) {
 	return nil
 }
 
-// TestSearch checks which agents a text finds, and their order.
+// TestSearch checks which agents a text finds, and their order. The directory of agents finds the same ones.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		for _, name := range []string{"Octopus", "Octo", "Deep Octo", "macromind", "Rain 100%", "a_b", "back\\slash", "Grün", "予測 ボット", "An anagram and a banana"} {
+		for _, name := range []string{"Octopus", "Octo", "Deep Octo", "macromind", "Rain 100%", "a_b", "back\\slash", "Grün", "予測 ボット", "An anagram and a banana",
+			"Кассандра и Ко", "Οδυσσεύς Α", "İstanbul Bot", "Straße Wetter"} {
 			create(t, db, name)
 		}
 		long := create(t, db, "The one with quite a long name indeed")
@@ -55,7 +56,12 @@ func TestSearch(t *testing.T) {
 			"100%": "rain-100", "%": "rain-100", "_": "a-b", "\\": "back-slash", "rün": "grun", "測": "agent", "予測 ボット": "agent",
 			"the one with quite a long name": long.Handle, "the one with quite a long nose": "", "novel": renamed.Handle,
 			"anana": "an-anagram-and-a-banana", "nowhere": "",
+			"Кассандра": "kassandra-i-ko", "кассандра и": "kassandra-i-ko", "САНДРА И КО": "kassandra-i-ko", "Οδυσσεύς": "odysseys-a", "οδυσσεύς α": "odysseys-a",
+			"ΟΔΥΣΣΕΎΣ": "odysseys-a", "istanbul bot": "istanbul-bot", "İSTANBUL B": "istanbul-bot", "GRÜN": "grun", "STRASSE W": "strasse-wetter", "straße w": "strasse-wetter",
 		} {
+			if ids, _, err := agent.Directory(t.Context(), db.Reader, agent.DirectoryFilter{Q: q, Order: agent.Orders()[0], Limit: 20}); err != nil || len(ids) != len(strings.Fields(want)) {
+				t.Errorf("%q finds %d agents in the directory, want %q: %v", q, len(ids), want, err)
+			}
 			if got := strings.Join(handlesOf(t, db, agent.Filter{Q: q, Kind: agent.Ordinary, Limit: 20}), " / "); !matches(got, want) {
 				t.Errorf("%q finds %q, want %q", q, got, want)
 			}

@@ -205,9 +205,8 @@ func (m *match) examine(
 	return found, end, nil
 }
 
-// likePattern returns the LIKE pattern of a text for agent_labels. Triggers keep that narrow table of
-// handles and names in lower case, because converting the case of every name took most of the time
-// of a search.
+// likePattern returns the LIKE pattern of a text for agent_labels. That narrow table has handles and
+// names without case, because converting the case of every name took most of the time of a search.
 func likePattern(words string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(words)) + "%"
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(fold(words)) + "%"
 }

@@ -56,8 +56,8 @@ func many(t *testing.T, db *database.DB, from, to int) {
 	if db.Kind == database.Postgres {
 		id, padded = "('0198cccc000070008000' || lpad(to_hex(n), 12, '0'))::uuid", "lpad(n::text, 7, '0')"
 	}
-	_, err := db.ExecContext(t.Context(), `INSERT INTO agents (id, handle, name, kind, status, sample, created_at)
-		SELECT `+id+`, 'agent-' || `+padded+`, 'Agent ' || n, 'agent', 'active', FALSE, ?2 FROM
+	_, err := db.ExecContext(t.Context(), `INSERT INTO agents (id, handle, name, search_name, kind, status, sample, created_at)
+		SELECT `+id+`, 'agent-' || `+padded+`, 'Agent ' || n, 'agent ' || n, 'agent', 'active', FALSE, ?2 FROM
 		(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers`, from, to, at)
 	if err != nil {
 		t.Fatal(fmt.Errorf("write agents: %w", err))

@@ -325,7 +325,7 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 		}
 	}
 	_, err = tx.NewUpdate().Model(a).WherePK().
-		Column("name", "name_key", "model", "framework", "description", "homepage").Exec(ctx)
+		Column("name", "name_key", "search_name", "model", "framework", "description", "homepage").Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("update agent: %w", err)
 	}

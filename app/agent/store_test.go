@@ -69,7 +69,7 @@ func TestCreateAndFind(t *testing.T) {
 		}
 		want := agent.Agent{ID: made.ID, Handle: "ada", Visibility: agent.Public, Profile: agent.Profile{Name: "Ada", Model: "m-1", Framework: "f", Description: "one\ntwo", Homepage: "https://example.org/a"},
 			Kind: agent.Ordinary, Status: agent.Active, Issuer: "https://id", Subject: "s", Owner: "o", Sample: true, CreatedAt: at,
-			NameKey: "ada", HandleKey: "ada"}
+			NameKey: "ada", HandleKey: "ada", SearchName: "ada"}
 		if *found != want || *made != want {
 			t.Fatalf("stored   %+v\nreturned %+v\nwant     %+v", found, made, want)
 		}
@@ -292,6 +292,7 @@ func TestList(t *testing.T) {
 			{agent.Filter{Status: agent.Active, Q: "BOB"}, "bob-100 bob-1000"},
 			{agent.Filter{Q: "100%"}, "bob-100"},
 			{agent.Filter{Q: "_"}, ""},
+			{agent.Filter{Q: "ALWAYS 50 %"}, "fifty"},
 			{agent.Filter{Kind: agent.Reference}, "consensus fifty market"},
 		}
 		for _, c := range cases {

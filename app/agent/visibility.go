@@ -137,7 +137,7 @@ func (s Store) SetVisibility(ctx context.Context, tx bun.Tx, id uuid.UUID, to Vi
 	}
 	a.Visibility = to
 	_, err = tx.NewUpdate().Model(a).WherePK().
-		Column("name", "name_key", "model", "framework", "description", "homepage", "visibility").Exec(ctx)
+		Column("name", "name_key", "search_name", "model", "framework", "description", "homepage", "visibility").Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("set the visibility of an agent: %w", err)
 	}

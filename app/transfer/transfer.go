@@ -31,7 +31,7 @@ import (
 // derived are the tables that the target derives from the copied rows, with the reason. Their rows
 // may differ between the engines, so they are counted and not compared.
 var derived = map[string]string{
-	"agent_labels":      "filled by triggers on agents, with the engine's own rules for lower case",
+	"agent_labels":      "filled by triggers on agents",
 	"agent_label_parts": "filled by the same triggers",
 	"prediction_words":  "a search index, rebuilt from the predictions",
 }

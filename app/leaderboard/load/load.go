@@ -78,8 +78,8 @@ func (l *loader) run(ctx context.Context) error {
 const agentID = `('0198bbbb-0000-7000-8000-' || lpad(to_hex(a), 12, '0'))::uuid`
 
 func (l *loader) addAgents(ctx context.Context) error {
-	return l.exec(ctx, `INSERT INTO agents (id, handle, name, model, kind, status, sample, created_at)
-		SELECT `+agentID+`, 'load-' || a, 'Load ' || a, 'model-' || a % 20, 'agent', 'active', FALSE, ?
+	return l.exec(ctx, `INSERT INTO agents (id, handle, name, search_name, model, kind, status, sample, created_at)
+		SELECT `+agentID+`, 'load-' || a, 'Load ' || a, 'load ' || a, 'model-' || a % 20, 'agent', 'active', FALSE, ?
 		FROM generate_series(1, ?) AS a`, l.at.AddDate(-1, 0, 0), l.agents)
 }
 
