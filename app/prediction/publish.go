@@ -102,7 +102,7 @@ func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 
 // PublishAll publishes several predictions in one transaction, in order; see Publish. A refused item is part of
 // the answer, and the others are stored. repeat reports whether the answer is that of an earlier request with the same
-// key. Then, and if PublishAll returns an error, it stored nothing.
+// key; then nothing more was stored. After an error of the database, all of them may be stored, or none.
 func (p *Publisher) PublishAll(ctx context.Context, s BatchSubmission) (answer []byte, repeat bool, err error) {
 	r := p.publish(ctx, s.request(), s.DryRun)
 	return r.answer, r.repeat, r.err

@@ -74,7 +74,9 @@ var (
 	CodeInternal = &Code{Name: "internal", Status: 500, Title: "Internal error",
 		Meaning: "Something failed on our side. Try again with the same Idempotency-Key. If it fails again, report the requestId."}
 	CodeUnavailable = &Code{Name: "unavailable", Status: 503, Title: "Unavailable",
-		Meaning: "Something the answer needs is down. Wait the number of seconds in Retry-After. Nothing was stored unless an answer said so."}
+		Meaning: "Something the answer needs is down. Wait the number of seconds in Retry-After, then send the request again. " +
+			"A publication may have been stored, unless the detail says that nothing was. Send it with the same Idempotency-Key, " +
+			"and it is stored once. Without a key, look for it in GET /api/predictions first."}
 )
 
 // The codes of the pages and the shell.
