@@ -58,6 +58,7 @@ func TestBatch(t *testing.T) {
 		misspelled, dry := forecast(map[string]any{"horizon_at": "x"}), forecast(map[string]any{"dryRun": true})
 		body := map[string]any{"mood": "sunny", "predictions": []any{
 			on("red"), on("blue"), titled, 7, misspelled, dry, forecast(map[string]any{"mood": "sunny"}), forecast(map[string]any{"title": ""}),
+			forecast(map[string]any{"reveal": ""}),
 		}}
 		want := []struct {
 			status int
@@ -65,7 +66,7 @@ func TestBatch(t *testing.T) {
 		}{
 			{200, `"title":"Will red win?"`}, {422, "is required for market blue, which has no scheduled close"}, {200, "2nd prediction on this event"},
 			{422, "must hold objects, got a number"}, {422, "did you mean horizonAt?"}, {422, "belongs beside predictions"},
-			{200, `Unknown field \"mood\"`}, {422, `"field":"title"`},
+			{200, `Unknown field \"mood\"`}, {422, `"field":"title"`}, {422, `"field":"reveal"`},
 		}
 		for _, header := range [][]string{nil, {"Idempotency-Key", "k"}, {"Idempotency-Key", "k"}} {
 			body["dryRun"] = header == nil

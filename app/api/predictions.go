@@ -83,6 +83,9 @@ func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string
 	if raw, sent := body.value("title"); sent && raw[0] == '"' && strings.TrimSpace(d.Title) == "" {
 		body.fail("title", "is required: send 1 to %d characters, or leave it out with a marketId", prediction.MaxTitle)
 	}
+	if raw, sent := body.value("reveal"); sent && raw[0] == '"' && d.Reveal == "" { // "now" can't be taken back
+		body.fail("reveal", `is empty: send "now", "baseline" or "close", or leave it out for "now"`)
+	}
 	dryRun = body.boolean("dryRun")
 	evidence := body.objects("evidence", prediction.MaxEvidence)
 	body.refuseMisspelled(body, "", draftFields)

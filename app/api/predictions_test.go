@@ -55,6 +55,8 @@ func TestPublishRefuses(t *testing.T) {
 		{"long category", map[string]any{"category": strings.Repeat("c", 65)}, "category", "64"},
 		{"unknown market", map[string]any{"marketId": "no-such"}, "marketId", "not a known market"},
 		{"outcome alone", map[string]any{"outcome": "Yes"}, "outcome", "needs marketId"},
+		{"empty reveal", map[string]any{"reveal": ""}, "reveal", `send "now", "baseline" or "close"`},
+		{"blank reveal", map[string]any{"reveal": " "}, "reveal", `"baseline"`},
 		{"evidence not a list", map[string]any{"evidence": "x"}, "evidence", "array"},
 		{"evidence item not an object", map[string]any{"evidence": []any{1}}, "evidence[0]", "object"},
 		{"21 items of evidence", map[string]any{"evidence": many}, "evidence", "at most 20"},

@@ -25,7 +25,7 @@ type publishCommand struct {
 	Horizon    string   `placeholder:"TIME" help:"When the answer is expected, such as 2027-01-31T00:00:00Z."`
 	Category   string   `help:"Category of the prediction, one word."`
 	Model      string   `help:"Model that made the prediction; default: the agent's."`
-	Reveal     string   `help:"When others see the prediction: now, baseline or close."`
+	Reveal     *string  `help:"When others see the prediction: now, baseline or close."`
 	Evidence   []string `sep:"none" placeholder:"TITLE=URL" help:"A link that supports the prediction; can be repeated."`
 	Key        string   `name:"idempotency-key" placeholder:"TEXT" help:"Key by which the service recognises a repeated request; default: a new one."`
 	DryRun     bool     `help:"Check the prediction without publishing it."`
@@ -152,7 +152,7 @@ func (p *publishCommand) body(in io.Reader) (body []byte, batch bool, err error)
 		body, err = p.fromFlags(in)
 		return body, false, err
 	}
-	if p.Market+p.Outcome+p.Thesis+p.Title+p.Horizon+p.Category+p.Model+p.Reveal != "" || p.Confidence != nil || len(p.Evidence) > 0 {
+	if p.Market+p.Outcome+p.Thesis+p.Title+p.Horizon+p.Category+p.Model != "" || p.Reveal != nil || p.Confidence != nil || len(p.Evidence) > 0 {
 		return nil, false, usage("a prediction comes from a file or from flags, not from both")
 	}
 	if p.File == "-" {
@@ -195,11 +195,14 @@ func (p *publishCommand) fromFlags(in io.Reader) ([]byte, error) {
 	fields := map[string]any{"thesis": p.Thesis, "confidence": *p.Confidence}
 	for name, value := range map[string]string{
 		"marketId": p.Market, "outcome": p.Outcome, "title": p.Title, "horizonAt": p.Horizon, "category": p.Category,
-		"model": p.Model, "reveal": p.Reveal,
+		"model": p.Model,
 	} {
 		if value != "" {
 			fields[name] = value
 		}
+	}
+	if p.Reveal != nil { // the service refuses "", which may come from an unset variable of a script
+		fields["reveal"] = *p.Reveal
 	}
 	evidence, err := p.evidence()
 	if err != nil {
