@@ -27,7 +27,6 @@ type claims struct {
 	notBefore   time.Time // zero: not stated
 	saidIssuer  string    // "" if not stated
 	owner       string    // "" if not stated or not configured
-	jwt         bool
 }
 
 // claimsFrom reads claims leniently, because providers differ, but it never guesses. If a claim that

@@ -65,7 +65,6 @@ func (p *provider) verifyJWT(ctx context.Context, ends *endpoints, token string,
 	if err != nil || c.expires.IsZero() || c.saidIssuer == "" {
 		return claims{}, errInvalid
 	}
-	c.jwt = true
 	return c, nil
 }
 

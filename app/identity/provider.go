@@ -148,6 +148,10 @@ func (p *provider) inquire(ctx context.Context, key string, now time.Time) (find
 	var c claims
 	if isJWT(key) && ends.keys != "" {
 		c, err = p.verifyJWT(ctx, ends, key, now)
+		if err == nil && len(c.audience) == 0 { // it may have been made for any service (RFC 9068, section 2.2)
+			p.Log.Warn("a JWT of the identity provider was refused because it names no audience (aud)", "subject", c.subject)
+			err = errInvalid
+		}
 	} else {
 		c, err = p.introspect(ctx, ends, key)
 	}
@@ -170,10 +174,10 @@ func (p *provider) inquire(ctx context.Context, key string, now time.Time) (find
 }
 
 // enabled reports whether a valid key is for this service. All scopes of IDENTITY_SCOPE must be granted. If
-// IDENTITY_AUDIENCE is set, a JWT must name it, and so must an answer that names any audience.
+// IDENTITY_AUDIENCE is set, every answer that names an audience must name it. A JWT always names one.
 func (p *provider) enabled(c claims) bool {
 	if want := p.Config.IdentityAudience; want != "" {
-		if (c.hasAudience || c.jwt) && !slices.Contains(c.audience, want) {
+		if c.hasAudience && !slices.Contains(c.audience, want) {
 			return false
 		}
 		if !c.hasAudience && len(p.scopes) == 0 && !p.noAudience.Swap(true) {

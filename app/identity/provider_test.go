@@ -43,10 +43,12 @@ func TestKeysOfAProvider(t *testing.T) {
 		{"audience among several", "pulsecast", "", "ada", "ada", with(good, "aud", []string{"x", "pulsecast"})},
 		{"another audience", "pulsecast", "", notEnabled, notEnabled, with(good, "aud", "x")},
 		{"other audiences", "pulsecast", "forecast", notEnabled, notEnabled, with(good, "aud", []string{"x", "y"})},
-		{"an empty list of audiences", "pulsecast", "forecast", notEnabled, notEnabled, with(good, "aud", []string{})},
-		{"no audience, audience wanted", "pulsecast", "", "ada", notEnabled, with(good, "aud", nil)},
-		{"no audience, both wanted", "pulsecast", "forecast", "ada", notEnabled, with(good, "aud", nil)},
-		{"no audience, scope wanted", "", "forecast", "ada", "ada", with(good, "aud", nil)},
+		{"an empty list of audiences", "pulsecast", "forecast", notEnabled, invalid, with(good, "aud", []string{})},
+		{"no audience, audience wanted", "pulsecast", "", "ada", invalid, with(good, "aud", nil)},
+		{"no audience, both wanted", "pulsecast", "forecast", "ada", invalid, with(good, "aud", nil)},
+		{"no audience, scope wanted", "", "forecast", "ada", invalid, with(good, "aud", nil)},
+		{"no audience in a list, scope wanted", "", "forecast", "ada", invalid, with(good, "aud", []string{})},
+		{"any audience, scope wanted", "", "forecast", "ada", "ada", with(good, "aud", "x")},
 		{"scope not granted", "", "forecast", notEnabled, notEnabled, with(good, "scope", "openid forecasts")},
 		{"one scope of two", "", "forecast admin", notEnabled, notEnabled, good},
 		{"no scope", "pulsecast", "forecast", notEnabled, notEnabled, with(good, "scope", nil)},
@@ -333,7 +335,7 @@ func TestHangingProvider(t *testing.T) {
 func TestProviderDown(t *testing.T) {
 	t.Parallel()
 	provider := newScripted(t)
-	token := provider.jwt(fields{"iss": provider.URL, "sub": "s1", "username": "ada", "scope": "f", "exp": newClock().now().Unix() + 9999})
+	token := provider.jwt(fields{"iss": provider.URL, "sub": "s1", "username": "ada", "aud": "pulsecast", "scope": "f", "exp": newClock().now().Unix() + 9999})
 	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
 	n.want(t, token, "ada")
 	provider.Close()
@@ -413,6 +415,19 @@ func TestSecretInBody(t *testing.T) {
 	})
 	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
 	n.want(t, "opaque", "ada")
+}
+
+// TestJWTWithoutAudienceIsLogged checks that the log tells an operator why a JWT is refused.
+func TestJWTWithoutAudienceIsLogged(t *testing.T) {
+	t.Parallel()
+	provider := newScripted(t)
+	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
+	claims := fields{"iss": provider.URL, "sub": "s1", "username": "ada", "scope": "f", "exp": n.clock.now().Unix() + 600}
+	n.want(t, provider.jwt(claims), invalid)
+	if log := n.log.String(); !strings.Contains(log, "names no audience") || !strings.Contains(log, "subject=s1") {
+		t.Errorf("the log doesn't say why: %s", log)
+	}
+	n.want(t, provider.jwt(with(claims, "aud", "pulsecast")), "ada")
 }
 
 func TestNoAudienceIsWarnedOf(t *testing.T) {
@@ -519,7 +534,7 @@ func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	provider := newScripted(t)
 	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
-	claims := fields{"iss": provider.URL, "sub": "s1", "username": "ada", "scope": "f", "exp": n.clock.now().Unix() + 99999}
+	claims := fields{"iss": provider.URL, "sub": "s1", "username": "ada", "aud": "pulsecast", "scope": "f", "exp": n.clock.now().Unix() + 99999}
 	old := provider.jwt(claims)
 	n.want(t, old, "ada")
 	for _, algorithm := range []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256} {
@@ -557,7 +572,7 @@ func TestDisabledAgentsOfAProvider(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		provider := newScripted(t)
 		n := newNode(t, db, provider.settings("", "f"))
-		claims := fields{"iss": provider.URL, "active": true, "sub": "s1", "username": "ada", "scope": "f", "exp": n.clock.now().Unix() + 600}
+		claims := fields{"iss": provider.URL, "active": true, "sub": "s1", "username": "ada", "aud": "pulsecast", "scope": "f", "exp": n.clock.now().Unix() + 600}
 		opaque, token := provider.key(body(t, claims)), provider.jwt(claims)
 		n.want(t, opaque, "ada")
 		n.want(t, token, "ada")
@@ -587,7 +602,7 @@ func TestClosedAccountsOfAProvider(t *testing.T) {
 		const isClosed = "Forbidden account_closed"
 		provider := newScripted(t)
 		n, other := newNode(t, db, provider.settings("", "f")), newNode(t, db, provider.settings("", "f"))
-		claims := fields{"iss": provider.URL, "active": true, "sub": "s1", "username": "ada", "scope": "f", "exp": n.clock.now().Unix() + 600}
+		claims := fields{"iss": provider.URL, "active": true, "sub": "s1", "username": "ada", "aud": "pulsecast", "scope": "f", "exp": n.clock.now().Unix() + 600}
 		opaque, token := provider.key(body(t, claims)), provider.jwt(claims)
 		n.want(t, opaque, "ada")
 		other.want(t, token, "ada")
@@ -615,7 +630,7 @@ func TestJWTsOnly(t *testing.T) {
 	provider := newScripted(t)
 	n := newNode(t, dbtest.Open(t, database.SQLite), config.Config{IdentityURL: provider.URL, IdentityScope: "f"})
 	n.want(t, "opaque", invalid)
-	n.want(t, provider.jwt(fields{"iss": provider.URL, "sub": "s1", "username": "ada", "scope": "f", "exp": n.clock.now().Unix() + 600}), "ada")
+	n.want(t, provider.jwt(fields{"iss": provider.URL, "sub": "s1", "username": "ada", "aud": "pulsecast", "scope": "f", "exp": n.clock.now().Unix() + 600}), "ada")
 	if s := n.Status(); !s.OK || len(s.Warnings) != 1 {
 		t.Errorf("%+v", s)
 	}
