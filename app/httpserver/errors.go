@@ -239,8 +239,10 @@ func malformed(err error, maxBody int) *problem.Error {
 	}
 }
 
-// crossOriginHeaders are the request headers that pages of other sites may set.
-const crossOriginHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version"
+// crossOriginHeaders are the request headers that pages of other sites may set: those of the OpenAPI document, and
+// those that our clients send.
+const crossOriginHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, " +
+	"MCP-Protocol-Version, Range, User-Agent"
 
 // options answers OPTIONS for a path without a handler for it. The answer lists the methods and, for a
 // browser's preflight, the headers that a page may send. Browsers may cache the answer for a day.

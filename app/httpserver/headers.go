@@ -20,7 +20,9 @@ var (
 	}
 	apiHeaders = []header{
 		fixed("Access-Control-Allow-Origin", "*"),
-		fixed("Access-Control-Expose-Headers", "Age, Cache-Status, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"),
+		// The headers of the OpenAPI document, and those of a redirect and of a copy during an outage.
+		fixed("Access-Control-Expose-Headers", "Age, Allow, Cache-Status, Content-Disposition, ETag, Link, Location, "+
+			"RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"),
 	}
 	pageHeaders = []header{
 		fixed("Content-Security-Policy", ContentSecurityPolicy),

@@ -87,9 +87,10 @@ func TestCrossOrigin(t *testing.T) {
 	preflight := n.do(t, "OPTIONS", "/api/x", "Origin: https://elsewhere.test",
 		"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: idempotency-key")
 	for name, want := range map[string]string{
-		"Access-Control-Allow-Origin":      "*",
-		"Access-Control-Allow-Methods":     "GET, HEAD, POST, OPTIONS",
-		"Access-Control-Allow-Headers":     "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version",
+		"Access-Control-Allow-Origin":  "*",
+		"Access-Control-Allow-Methods": "GET, HEAD, POST, OPTIONS",
+		"Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, " +
+			"MCP-Protocol-Version, Range, User-Agent",
 		"Access-Control-Max-Age":           "86400",
 		"Access-Control-Allow-Credentials": "",
 	} {
@@ -100,7 +101,8 @@ func TestCrossOrigin(t *testing.T) {
 	if preflight.StatusCode != 204 || preflight.body != "" {
 		t.Errorf("preflight %d %q", preflight.StatusCode, preflight.body)
 	}
-	exposed := "Age, Cache-Status, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+	exposed := "Age, Allow, Cache-Status, Content-Disposition, ETag, Link, Location, " +
+		"RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
 	if got := n.do(t, "GET", "/api/x").Header.Get("Access-Control-Expose-Headers"); got != exposed {
 		t.Errorf("exposes %q, want %q", got, exposed)
 	}
