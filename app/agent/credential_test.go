@@ -114,6 +114,45 @@ func TestWrongKeys(t *testing.T) {
 	})
 }
 
+// TestEndedKeysAreBounded checks that only the newest ended keys of an agent are kept, and every valid key.
+func TestEndedKeysAreBounded(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		ada, bob := create(t, db, "Ada"), create(t, db, "Bob")
+		_, others := issue(t, db, bob.ID, "")
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { return store.RevokeKey(ctx, tx, bob.ID, others.ID, at) })
+		oldest, kept := issue(t, db, ada.ID, "the oldest")
+		_, key := issue(t, db, ada.ID, "the first to end")
+		token := start(t, db, ada.ID, kept.ID)
+		const rounds = agent.MaxEndedKeys + 21
+		for i := range rounds {
+			grace, now := time.Duration(i%2)*time.Second, at.Add(time.Duration(i+1)*time.Minute)
+			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+				made, err := store.ReplaceKey(ctx, tx, ada.ID, key.ID, fmt.Sprint(i), grace, now)
+				if err == nil {
+					key = made.Key
+				}
+				return err
+			})
+		}
+		keys, err := store.ListKeys(t.Context(), db.Reader, ada.ID)
+		if err != nil || len(keys) != agent.MaxEndedKeys+2 {
+			t.Fatalf("%d keys, %v", len(keys), err)
+		}
+		for i, k := range keys[:agent.MaxEndedKeys+1] {
+			if want := fmt.Sprint(rounds - 1 - i); k.Label != want {
+				t.Errorf("key %d from the newest is %q, want %q", i, k.Label, want)
+			}
+		}
+		if last := keys[len(keys)-1]; last.ID != kept.ID || !valid(t, db, oldest) || !valid(t, db, token) {
+			t.Errorf("the valid key %q ended, or its session: %+v", kept.Label, last)
+		}
+		if keys, err := store.ListKeys(t.Context(), db.Reader, bob.ID); err != nil || len(keys) != 1 {
+			t.Errorf("another agent has %d keys, %v", len(keys), err)
+		}
+	})
+}
+
 func TestRotateKeys(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -39,6 +39,10 @@ type Key struct {
 // period.
 const maxKeys = 10
 
+// MaxEndedKeys is the most keys of an agent that are kept after they were revoked or expired. An ended key is
+// refused like an unknown one, and its sessions and grants have ended, so nothing needs it but the list of keys.
+const MaxEndedKeys = 100
+
 // validAt reports whether the key is neither revoked nor expired at the given time.
 func (k *Key) validAt(at time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(at))
@@ -51,8 +55,9 @@ func (k *Key) utc() *Key {
 }
 
 // IssueKey makes a key for an agent and stores its hash. The secret is the key itself. Show it
-// once; it isn't stored. A bad label is 422 invalid_request.
-func (Store) IssueKey(
+// once; it isn't stored. IssueKey deletes the oldest ended keys of the agent beyond MaxEndedKeys. A bad
+// label is 422 invalid_request.
+func (s Store) IssueKey(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, label string, now time.Time,
 ) (secret string, key *Key, err error) {
 	label = strings.TrimSpace(label)
@@ -60,10 +65,24 @@ func (Store) IssueKey(
 		return "", nil, problem.InvalidRequest(problem.Field{Field: "label", Message: message})
 	}
 	secret, key = NewKey(agentID, label, now)
-	if err := (Store{}).AddKey(ctx, db, key); err != nil {
+	if err := s.AddKey(ctx, db, key); err != nil {
+		return "", nil, err
+	}
+	if err := deleteEndedKeys(ctx, db, agentID, now); err != nil {
 		return "", nil, err
 	}
 	return secret, key, nil
+}
+
+// deleteEndedKeys deletes the oldest ended keys of an agent beyond MaxEndedKeys, at most a thousand.
+func deleteEndedKeys(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) error {
+	beyond := db.NewSelect().Model((*Key)(nil)).Column("id").Where("agent_id = ?", agentID).
+		Where("(revoked_at IS NOT NULL OR expires_at <= ?)", database.Now(now)).
+		OrderExpr("created_at DESC, id").Limit(1000).Offset(MaxEndedKeys)
+	if _, err := db.NewDelete().Model((*Key)(nil)).Where("id IN (?)", beyond).Exec(ctx); err != nil {
+		return fmt.Errorf("delete ended keys: %w", err)
+	}
+	return nil
 }
 
 // NewKey makes a key without storing it; see AddKey.
@@ -81,7 +100,8 @@ func (Store) AddKey(ctx context.Context, db bun.IDB, key *Key) error {
 	return nil
 }
 
-// ListKeys returns an agent's keys, the newest first, including revoked keys.
+// ListKeys returns an agent's keys, the newest first, including revoked and expired keys. They are few: see
+// MaxEndedKeys.
 func (Store) ListKeys(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]*Key, error) {
 	keys := []*Key{}
 	err := db.NewSelect().Model(&keys).Where("agent_id = ?", agentID).OrderExpr("created_at DESC, id").Scan(ctx)

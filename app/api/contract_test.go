@@ -2,25 +2,72 @@ package api_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/contract"
 )
+
+// withoutLimit are the answers with a list and without the parameter limit, with the reason.
+var withoutLimit = map[string]string{
+	"getMarket":  "the answer is one market with parts of fixed bounds",
+	"listPrices": "a page has up to 3,000 readings",
+}
+
+// lists returns every operation whose answer has a list of records at its top.
+func lists(t *testing.T) (found []contract.Operation) {
+	t.Helper()
+	all, err := contract.Operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range all {
+		media := op.Responses.Value("200").Value.Content.Get("application/json")
+		if op.Method != http.MethodGet || media == nil {
+			continue
+		}
+		for _, property := range media.Schema.Value.Properties {
+			if p := property.Value; p.Type.Is("array") && !p.Items.Value.Type.Is("string") {
+				found = append(found, op)
+				break
+			}
+		}
+	}
+	if len(found) < 14 {
+		t.Fatalf("only %d lists were found", len(found))
+	}
+	return found
+}
 
 func TestLimitOnEveryList(t *testing.T) {
 	t.Parallel()
-	lists := []string{"/api/intelligence/markets", "/api/intelligence/news", "/api/predictions", "/api/leaderboard", "/api/assignments"}
-	each(t, func(t *testing.T, s *service) {
-		for _, path := range lists {
+	eachBench(t, func(t *testing.T, b *bench) {
+		key := b.register(t, "Ada")
+		b.register(t, "Bea")
+		id := b.publish(t, key, "rain", nil)
+		known := keptReads(id)
+		for _, op := range lists(t) {
+			limited := slices.Contains(op.QueryParameters(), "limit")
+			if without := withoutLimit[op.OperationID] != ""; without == limited {
+				t.Errorf("%s: with limit %v, without by design %v", op.OperationID, limited, without)
+			}
+			if !limited {
+				continue
+			}
+			path := known[op.OperationID]
+			if path == "" {
+				path = strings.ReplaceAll(op.Path, "{id}", id)
+			}
 			for _, bad := range []string{"limit=0", "limit=101", "limit=-1", "limit=abc", "limit=1.5", "limit=", "limit", "limit=5&limit=6", "limit=+5", "limit=99999999999999999999"} {
-				a := s.do(t, call{path: path + "?" + bad})
+				a := b.do(t, call{path: path + "?" + bad, bearer: key})
 				if detail := a.refused(http.StatusBadRequest, "invalid_parameter"); !strings.Contains(detail, "1") || !strings.Contains(detail, "100") || !strings.Contains(detail, "limit") {
 					t.Errorf("%s?%s: %q names no bound", path, bad, detail)
 				}
 			}
 			for _, good := range []string{"", "?limit=1", "?limit=24", "?limit=100", "?limit=024"} {
-				s.do(t, call{path: path + good}).fine()
+				b.do(t, call{path: path + good, bearer: key}).fine()
 			}
 		}
 	})

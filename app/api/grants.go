@@ -37,14 +37,20 @@ func toGrantWires(grants []*agent.Grant) []grantWire {
 }
 
 func (a *API) listGrants(c *fiber.Ctx) error {
+	asked, err := parseShortPage(c.Context().QueryArgs(), "grants")
+	if err != nil {
+		return err
+	}
 	grants, err := a.Identity.Grants(c.UserContext(), caller(c))
 	if err != nil {
 		return err
 	}
+	grants, next := cut(asked, grants, func(g *agent.Grant) (time.Time, string) { return g.CreatedAt, g.ID.String() })
 	return respondOwn(c, struct {
-		OK     bool        `json:"ok"`
-		Grants []grantWire `json:"grants"`
-	}{true, toGrantWires(grants)})
+		OK         bool        `json:"ok"`
+		Grants     []grantWire `json:"grants"`
+		NextCursor *string     `json:"nextCursor"`
+	}{true, toGrantWires(grants), next})
 }
 
 func (a *API) revokeGrant(c *fiber.Ctx) error {

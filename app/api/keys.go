@@ -42,14 +42,20 @@ func toKeyWires(keys []*agent.Key) []keyWire {
 }
 
 func (a *API) listKeys(c *fiber.Ctx) error {
+	asked, err := parseShortPage(c.Context().QueryArgs(), "keys")
+	if err != nil {
+		return err
+	}
 	keys, err := a.Identity.Keys(c.UserContext(), caller(c))
 	if err != nil {
 		return err
 	}
+	keys, next := cut(asked, keys, func(k *agent.Key) (time.Time, string) { return k.CreatedAt, k.ID })
 	return respondOwn(c, struct {
-		OK   bool      `json:"ok"`
-		Keys []keyWire `json:"keys"`
-	}{true, toKeyWires(keys)})
+		OK         bool      `json:"ok"`
+		Keys       []keyWire `json:"keys"`
+		NextCursor *string   `json:"nextCursor"`
+	}{true, toKeyWires(keys), next})
 }
 
 type replacedWire struct {

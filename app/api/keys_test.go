@@ -81,3 +81,33 @@ func TestAgentHasBoundedKeys(t *testing.T) {
 		s.do(t, add).fine()
 	})
 }
+
+// TestKeysHavePages checks that the pages of a list of keys hold each key once, newest first.
+func TestKeysHavePages(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		for range 4 {
+			key = s.do(t, call{method: "POST", path: "/api/agents/me/keys", bearer: key, body: map[string]any{"graceSeconds": 0}}).fine().text("apiKey")
+		}
+		all := s.do(t, call{path: "/api/agents/me/keys", bearer: key}).fine()
+		if all.count("keys") != 5 || all.at("nextCursor") != nil || all.at("keys", 0, "revokedAt") != nil || all.at("keys", 1, "revokedAt") == nil {
+			t.Fatalf("keys: %s", all.raw)
+		}
+		seen, next := 0, ""
+		for _, size := range []int{2, 2, 1} {
+			page := s.do(t, call{path: "/api/agents/me/keys?limit=2" + next, bearer: key}).fine()
+			if page.count("keys") != size || (page.at("nextCursor") == nil) != (size == 1) {
+				t.Fatalf("after %d keys: %s", seen, page.raw)
+			}
+			for i := range size {
+				if got, want := page.text("keys", i, "id"), all.text("keys", seen, "id"); got != want {
+					t.Errorf("key %d is %s, want %s", seen, got, want)
+				}
+				seen++
+			}
+			next = "&cursor=" + page.text("nextCursor")
+		}
+		s.do(t, call{path: "/api/agents/me/keys?cursor=x", bearer: key}).refused(http.StatusBadRequest, "invalid_parameter")
+	})
+}

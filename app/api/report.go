@@ -1,6 +1,8 @@
 package api
 
 import (
+	"time"
+
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/moderation"
@@ -57,6 +59,10 @@ type answeredWire struct {
 
 // reports lists the caller's own reports about a prediction, with their outcomes.
 func (a *API) reports(c *fiber.Ctx) error {
+	asked, err := parseShortPage(c.Context().QueryArgs(), "reports")
+	if err != nil {
+		return err
+	}
 	id, err := predictionID(c)
 	if err != nil {
 		return err
@@ -69,6 +75,7 @@ func (a *API) reports(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	list, next := cut(asked, list, func(r moderation.Report) (time.Time, string) { return r.CreatedAt, r.ID.String() })
 	wire := make([]answeredWire, len(list))
 	for i := range list {
 		r := &list[i]
@@ -81,7 +88,8 @@ func (a *API) reports(c *fiber.Ctx) error {
 		}
 	}
 	return respondOwn(c, struct {
-		OK      bool           `json:"ok"`
-		Reports []answeredWire `json:"reports"`
-	}{true, wire})
+		OK         bool           `json:"ok"`
+		Reports    []answeredWire `json:"reports"`
+		NextCursor *string        `json:"nextCursor"`
+	}{true, wire, next})
 }
