@@ -72,7 +72,7 @@ type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (*httpserver.Admission
 
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
-	a.admit, a.Intelligence.Admit, a.admitArchived, a.admitParts = s.Admit, s.Admit, s.AdmitArchived, s.AdmitParts
+	a.admit, a.Intelligence.Admit, a.admitArchived, a.admitParts = s.Admit, s.AdmitFiltered, s.AdmitArchived, s.AdmitParts
 	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds, Log: a.Log})
 	a.exports = newExports()
 	a.downloads = httpserver.NewPlaces(downloadsAtOnce, downloadsOfCaller)

@@ -328,8 +328,8 @@ func TestRefusedPricesReadNothing(t *testing.T) {
 }
 
 // TestDearFilters checks that an address that filters the signals of a snapshot by another word each time
-// is stopped once its units are spent. No further answer is compressed for it. Answers that are kept, and
-// answers without compression, are still sent.
+// is stopped once it has compressed a few lists. Answers that are kept, and answers without compression, are
+// still sent. No answer costs units of reads.
 func TestDearFilters(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -350,20 +350,29 @@ func TestDearFilters(t *testing.T) {
 		now = now.Add(20 * time.Millisecond) // stays below the limit for snapshots
 		return got
 	}
-	const affordable = 1200 / int(httpserver.Page)
-	made, last := 0, get("q=w0", "gzip")
-	for made < 290 && last.status == http.StatusOK {
+	const affordable = 100 / int(httpserver.Filtered)
+	const first = 100 // no longer word contains another one
+	made, last := 0, get(fmt.Sprintf("q=w%d", first), "gzip")
+	for made < 190 && last.status == http.StatusOK {
+		if got := last.header.Get("RateLimit"); got != "" {
+			t.Fatalf("a public answer tells its caller's limit: %s", got)
+		}
 		made++
-		last = get(fmt.Sprintf("q=w%d", made), "gzip")
+		last = get(fmt.Sprintf("q=w%d", first+made), "gzip")
 	}
-	if made < affordable || made > affordable+10 { // spent units return meanwhile
+	if made < affordable || made > affordable+5 { // the limit is by the second, so some return meanwhile
 		t.Errorf("%d filtered lists were compressed, want %d", made, affordable)
 	}
-	last.refused(http.StatusTooManyRequests, "rate_limited")
+	if detail := last.refused(http.StatusTooManyRequests, "rate_limited"); !strings.Contains(detail, "counts as 10") {
+		t.Error(detail)
+	}
 	get("q=w295", "identity").fine()
 	get("limit=7", "gzip").fine()
-	get(fmt.Sprintf("q=w%d", made-1), "gzip").fine()
-	get(fmt.Sprintf("limit=5&q=W%d!", made-1), "gzip").fine()
+	get(fmt.Sprintf("q=w%d", first+made-1), "gzip").fine()
+	get(fmt.Sprintf("limit=5&q=W%d!", first+made-1), "gzip").fine()
+	if got := s.do(t, call{path: "/api/predictions", header: from("192.0.2.1")}).fine().header.Get("RateLimit"); !strings.HasPrefix(got, `"reads";r=1199;`) {
+		t.Errorf("the reads that are left: %s", got)
+	}
 }
 
 // TestEveryAddressIsLimited checks that answers which need no database count against the limit of answers from

@@ -39,9 +39,9 @@ func NewsCodec() signal.Codec[news.Item] {
 type Intelligence struct {
 	Markets *signal.Feed[market.Market]
 	News    *signal.Feed[news.Item]
-	// Admit counts a filtered list that has to be compressed, and waits for its place. If nil, every list
-	// is admitted.
-	Admit admitFunc
+	// Admit counts a filtered list that has to be compressed, and waits for its place; see
+	// httpserver.Server.AdmitFiltered. If nil, every list is admitted.
+	Admit func(c *fiber.Ctx) (leave func(), err error)
 }
 
 func (h *Intelligence) admit(c *fiber.Ctx) signal.Admit {
@@ -49,11 +49,7 @@ func (h *Intelligence) admit(c *fiber.Ctx) signal.Admit {
 		if h.Admit == nil {
 			return free()
 		}
-		admission, err := h.Admit(c, httpserver.Page)
-		if err != nil {
-			return nil, err
-		}
-		return admission.Leave, nil
+		return h.Admit(c)
 	}
 }
 

@@ -30,6 +30,9 @@ const (
 	Listing Cost = 4
 	// Page is for an HTML page, or for everything known about one agent or market: 0.5 to 14 ms.
 	Page Cost = 10
+	// Filtered is for compressing a list of signals with a filter: up to 7 ms. It counts against the limit of answers
+	// from memory; see AdmitFiltered.
+	Filtered Cost = 10
 	// Search is for a text search, a ranking or a comparison: 0.4 to 27 ms.
 	Search Cost = 20
 	// ArchivedDay is for the prices of one market in a sealed day of the archive: 5 to 12 ms.
@@ -100,6 +103,19 @@ func (s *Server) admit(c *fiber.Ctx, cost Cost, in *lane) (*Admission, error) {
 		return nil, memo.Private(err)
 	}
 	return &Admission{leave, in.threads}, nil
+}
+
+// AdmitFiltered waits until a list of signals with a filter may be compressed. The request counts as Filtered requests
+// for signals, of which Limits.Snapshot has counted one. Like all answers from a snapshot, it takes no units of reads. The
+// caller must call leave once the list is compressed. The refusal is a 429 or 503.
+func (s *Server) AdmitFiltered(c *fiber.Ctx) (leave func(), err error) {
+	if err := s.Limits.takeFiltered(c); err != nil {
+		return nil, err
+	}
+	r := of(c.Context())
+	leave, err = s.reads.enter(c.UserContext(), ticketOf(c, Filtered), r.start.Add(r.checking))
+	r.shed = err != nil
+	return leave, err
 }
 
 func ticketOf(c *fiber.Ctx, cost Cost) ticket {

@@ -128,16 +128,27 @@ func (l *Limits) Snapshot() fiber.Handler {
 
 // takeSnapshot counts a request like Snapshot. It returns the 429 to send, or nil. It also counts
 // preflights.
-func (l *Limits) takeSnapshot(c *fiber.Ctx) error {
-	if l.snapshot.rate.Off() {
+func (l *Limits) takeSnapshot(c *fiber.Ctx) error { return l.takeSnapshots(c, 1, slower) }
+
+// takeFiltered counts a request that takeSnapshot has counted as one again, so that it counts as Filtered requests. Like
+// a read, it is never counted as more than the whole of the limit.
+func (l *Limits) takeFiltered(c *fiber.Ctx) error {
+	return l.takeSnapshots(c, min(int(Filtered), l.snapshot.rate.N)-1, fmt.Sprintf(
+		"A list with a filter counts as %d, unless the same one was sent since the last reading. ", Filtered)+
+		"Wait %d s, or ask for it without compression.")
+}
+
+// takeSnapshots counts n requests for answers from memory. advice is that of refusalWith.
+func (l *Limits) takeSnapshots(c *fiber.Ctx, n int, advice string) error {
+	if l.snapshot.rate.Off() || n <= 0 {
 		return nil
 	}
-	v := l.snapshot.local.take(addrKey(ClientAddr(c)), l.snapshot.rate, l.now().UnixNano(), 1)
+	v := l.snapshot.local.take(addrKey(ClientAddr(c)), l.snapshot.rate, l.now().UnixNano(), n)
 	if v.ok {
 		return nil
 	}
 	l.snapshot.announce(c, v)
-	return l.snapshot.refusal(v)
+	return l.snapshot.refusalWith(v, advice)
 }
 
 // allowSnapshot counts a request like Snapshot and reports whether it is allowed.
@@ -320,9 +331,10 @@ func (cl *class) announce(c *fiber.Ctx, v verdict) {
 	h.SetCanonical(rateLimit, buf)
 }
 
-func (cl *class) refusal(v verdict) error {
-	return cl.refusalWith(v, "Wait %d s, then send them more slowly.")
-}
+// slower is the advice of most refusals.
+const slower = "Wait %d s, then send them more slowly."
+
+func (cl *class) refusal(v verdict) error { return cl.refusalWith(v, slower) }
 
 // refusalWith is refusal with another advice, which has a verb for the seconds to wait.
 func (cl *class) refusalWith(v verdict, advice string) error {

@@ -40,7 +40,7 @@ func (s *Site) rates() []pages.Limit {
 		{What: "New agents", Bound: rate(cfg.RegistrationRate), Note: "for each address, and " + rate(cfg.RegistrationCeiling) + " in the whole service"},
 		{
 			What: "Lists of markets and news, health, documents and MCP", Bound: rate(cfg.RateLimitSnapshot),
-			Note: "for each address and node; not counted as reading",
+			Note: fmt.Sprintf("for each address and node; not counted as reading; a list with a filter counts as %d if it has to be compressed", httpserver.Filtered),
 		},
 		{What: "Wrong keys", Bound: rate(cfg.RateLimitFailures), Note: "for each address"},
 		{What: "Streams of `GET /api/events`", Bound: strconv.Itoa(cfg.StreamsPerAddress), Note: fmt.Sprintf(
