@@ -64,3 +64,16 @@ func TestFailedRegistrationIsFree(t *testing.T) {
 		c.RegistrationRate, c.RegistrationCeiling = config.Rate{N: 1, Per: time.Hour}, config.Rate{N: 1, Per: time.Hour}
 	})
 }
+
+// TestEndingASessionIsCounted checks that it counts as a write, and that the answer says so.
+func TestEndingASessionIsCounted(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		token := s.do(t, call{method: "POST", path: "/api/session", body: map[string]any{"apiKey": key}}).fine().text("session", "token")
+		ended := s.do(t, call{method: "DELETE", path: "/api/session", bearer: token}).fine()
+		if got := ended.header.Get("RateLimit"); !strings.HasPrefix(got, `"writes";r=19;`) {
+			t.Errorf("the writes that are left: %s", got)
+		}
+	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 20, Per: time.Hour} })
+}

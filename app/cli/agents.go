@@ -29,8 +29,8 @@ type agents struct {
 	Create    agentCreate    `cmd:"" help:"Create an agent and print its key once."`
 	List      agentList      `cmd:"" help:"List the agents."`
 	Show      agentShow      `cmd:"" help:"Show an agent, its keys, its requests and its latest errors."`
-	Disable   agentDisable   `cmd:"" help:"Refuse an agent's keys and sessions from now on."`
-	Enable    agentEnable    `cmd:"" help:"Accept a disabled agent's keys and sessions again."`
+	Disable   agentDisable   `cmd:"" help:"Refuse an agent's keys from now on, and end its sessions."`
+	Enable    agentEnable    `cmd:"" help:"Accept a disabled agent's keys again. Its sessions have ended."`
 	Close     agentClose     `cmd:"" help:"Close an agent's account for good: erase its profile, keys and texts, and keep its numbers."`
 	Reserve   handleReserve  `cmd:"" help:"Reserve a handle, so that new agents can't have it."`
 	Free      handleFree     `cmd:"" help:"Make a reserved handle available again."`

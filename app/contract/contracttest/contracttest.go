@@ -123,6 +123,16 @@ func schemaOf(route *routers.Route, res *http.Response) (*jsonschema.Schema, err
 	return nil, nil
 }
 
+// checkLimit returns an error if an answer tells a rate limit and the document doesn't say that it does.
+func checkLimit(route *routers.Route, res *http.Response) error {
+	const name = "RateLimit"
+	response := route.Operation.Responses.Value(strconv.Itoa(res.StatusCode))
+	if response != nil && res.Header.Get(name) != "" && response.Value.Headers[name] == nil {
+		return fmt.Errorf("the answer has the header %s, which isn't in the document", name)
+	}
+	return nil
+}
+
 // checkBody returns an error unless a body is JSON that follows a schema.
 func checkBody(schema *jsonschema.Schema, body []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
@@ -175,6 +185,9 @@ func Check(req *http.Request, res *http.Response, body []byte) error {
 		Options: &openapi3filter.Options{ExcludeResponseBody: schema != nil},
 	}
 	err = openapi3filter.ValidateResponse(context.Background(), in)
+	if err == nil {
+		err = checkLimit(route, res)
+	}
 	if err == nil && schema != nil && req.Method != http.MethodHead {
 		err = checkBody(schema, body)
 	}

@@ -44,6 +44,7 @@ func TestCheck(t *testing.T) {
 		"a missing field":              {"/api/predictions", 200, plain, strings.Replace(page, `"ok":true`, `"fine":true`, 1), "ok"},
 		"another type":                 {"/api/predictions", 200, plain, strings.Replace(page, `"ok":true`, `"ok":"yes"`, 1), "/ok"},
 		"a time that is none":          {"/api/predictions", 200, plain, strings.Replace(page, `"createdAt":"2026`, `"createdAt":"noon, 2026`, 1), "createdAt"},
+		"a limit that isn't named":     {"/api/health", 200, plain, example("getHealth", "application/json"), "RateLimit"},
 		"no JSON":                      {"/api/predictions", 200, plain, "<p>", "invalid character"},
 		"an undocumented path":         {"/api/nothing", 200, plain, "{}", "isn't in the document"},
 		"a page as a refusal":          {"/api/predictions", 400, problem, page, "code"},
