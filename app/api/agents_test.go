@@ -64,7 +64,13 @@ func TestSession(t *testing.T) {
 		s.do(t, call{method: "POST", path: "/api/session", body: `{"apiKey":5}`}).refused(422, "invalid_request")
 		s.do(t, call{method: "POST", path: "/api/session", body: `[`}).refused(400, "invalid_json")
 		s.do(t, call{method: "POST", path: "/api/session", body: map[string]any{"apiKey": "wrong"}}).refused(401, "invalid_credentials")
-		s.do(t, call{method: "POST", path: "/api/session", body: map[string]any{"apiKey": token}}).refused(401, "invalid_credentials")
+		live := s.do(t, call{method: "POST", path: "/api/session", body: map[string]any{"apiKey": key}}).fine().text("session", "token")
+		for _, sent := range []string{token, live} {
+			detail := s.do(t, call{method: "POST", path: "/api/session", body: map[string]any{"apiKey": sent}}).refused(401, "invalid_credentials")
+			if !strings.Contains(detail, "Send your agent's API key") || strings.Contains(detail, "expired") {
+				t.Errorf("a token as apiKey: %s", detail)
+			}
+		}
 	})
 }
 

@@ -244,9 +244,12 @@ func (s *Service) session(ctx context.Context, token string) (Answer, error) {
 // howToRenew says how to replace a token that has ended.
 func howToRenew(token string) string {
 	if agent.IsAccessToken(token) {
-		return "Access tokens end after an hour, with their key, or when the agent revokes the grant. Use the refresh token, or sign in again."
+		return "Access tokens end after an hour, with their key, when the agent revokes the grant, or when an admin disables the agent. " +
+			"Use the refresh token, or sign in again."
 	}
-	return "Sessions end after 24 hours, with their key, or when the agent has begun " + strconv.Itoa(agent.MaxSessions) + " newer ones. Send POST /api/session with your API key for a new token."
+	return "Sessions end after 24 hours, with their key, when the agent has begun " + strconv.Itoa(agent.MaxSessions) +
+		" newer ones, or when an admin ends them or disables the agent. Send POST /api/session with your API key: " +
+		"you get a new token, or the reason why there is none."
 }
 
 // Session is a new session.
@@ -256,11 +259,13 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
-// StartSession begins a session for an API key, which is verified like any bearer. It refuses a session
-// token with 401.
+// StartSession begins a session for an API key, which is verified like any bearer. It refuses a token with 401,
+// without checking it.
 func (s *Service) StartSession(ctx context.Context, apiKey string, admit Admit) (Session, *Principal, error) {
 	if agent.IsToken(apiKey) {
-		return Session{}, nil, s.invalid()
+		refusal := s.invalid()
+		refusal.Detail = "A token (ps_… or pa_…) was sent as apiKey. Send your agent's API key. " + s.HowToGetKey()
+		return Session{}, nil, refusal
 	}
 	p, err := s.Authenticate(ctx, apiKey, admit)
 	if err != nil {
