@@ -113,7 +113,7 @@ func TestBatchRefusesAsAWhole(t *testing.T) {
 			{batchOf(1, map[string]any{"dryRun": "yes"}), 422, "invalid_request", "must be true or false"},
 			{`[]`, 400, "invalid_json", "one JSON object"},
 			{`{"predictions":[{"title":"a","title":"b"}]}`, 400, "invalid_json", "twice"},
-			{`{"predictions":["` + strings.Repeat("x", 1<<20) + `"]}`, 413, "payload_too_large", "1048576 bytes"},
+			{`{"predictions":["` + strings.Repeat("x", 1<<20) + `"]}`, 413, "payload_too_large", "1048576 bytes. Send a shorter one"},
 		} {
 			if detail := s.batch(t, key, c.body).refused(c.status, c.code); !strings.Contains(detail, c.teaches) {
 				t.Errorf("want %q in %q", c.teaches, detail)

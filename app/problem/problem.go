@@ -125,7 +125,7 @@ func ended(message string) string {
 
 // PayloadTooLarge refuses a body of more than limit bytes.
 func PayloadTooLarge(limit int) *Error {
-	return New(CodePayloadTooLarge, fmt.Sprintf("The body may be at most %d bytes; shorten thesis or evidence.", limit))
+	return New(CodePayloadTooLarge, fmt.Sprintf("The body may be at most %d bytes. Send a shorter one.", limit))
 }
 
 // UnsupportedMediaType refuses a body that isn't announced as JSON.
