@@ -173,7 +173,7 @@ func (o *object) time(name string) *time.Time {
 		o.fail(name, "must be a string with an RFC 3339 time such as 2027-01-31T00:00:00Z, got %s", kindOf(raw))
 		return &time.Time{}
 	}
-	t, err := time.Parse(time.RFC3339, s)
+	t, err := parseTime(s)
 	if err != nil {
 		o.fail(name, "must be an RFC 3339 time with a zone, such as 2027-01-31T00:00:00Z")
 	}

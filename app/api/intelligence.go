@@ -133,7 +133,7 @@ func closesBefore(args *fasthttp.Args) (time.Time, error) {
 	if err != nil || !found {
 		return time.Time{}, err
 	}
-	at, err := time.Parse(time.RFC3339, string(value))
+	at, err := parseTime(string(value))
 	if err != nil {
 		return time.Time{}, problem.InvalidParameter(
 			"closesBefore", "must be an RFC 3339 time such as 2027-01-31T00:00:00Z (write + as %2B)",

@@ -94,6 +94,7 @@ func TestListMarkets(t *testing.T) {
 		{"?category=Sports", 24, "m001"}, {"?category=sports&limit=100", 60, "m001"}, {"?category=none", 0, ""},
 		{"?q=%C3%98RE+117", 1, "m117"}, {"?q=rise+(no.+7)", 21, "m007"}, {"?q=", 24, "m000"}, {"?q=nothing", 0, ""},
 		{"?closesBefore=2026-11-21T14:30:00Z", 3, "m000"}, {"?closesBefore=2026-11-21T14:30:00%2B01:00", 2, "m000"},
+		{"?closesBefore=2026-11-21t14:30:00z", 3, "m000"},
 	}
 	for _, tt := range tests {
 		status, body, _ := request(t, server, "GET", "/markets"+tt.query)

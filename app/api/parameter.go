@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -62,6 +63,11 @@ func pathValue(c *fiber.Ctx, name string) string {
 		return ""
 	}
 	return value
+}
+
+// parseTime parses an RFC 3339 time. Its "T" and "Z" may be in lower case (section 5.6), which time.Parse refuses.
+func parseTime(text string) (time.Time, error) {
+	return time.Parse(time.RFC3339, strings.ToUpper(text))
 }
 
 // single returns the value of a parameter that may be sent once. The value is valid only until the request

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -30,6 +31,21 @@ func TestParseLimit(t *testing.T) {
 		p := problem.As(err)
 		if p.Status != 400 || p.Code != "invalid_parameter" || !strings.Contains(p.Detail, "from 1 to 100") || p.Fields[0].Field != "limit" {
 			t.Errorf("%q: %d, %v", query, got, err)
+		}
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	t.Parallel()
+	want := time.Date(2026, 12, 1, 10, 0, 0, 500_000_000, time.UTC)
+	for _, text := range []string{"2026-12-01T10:00:00.5Z", "2026-12-01t10:00:00.5z", "2026-12-01t12:00:00.5+02:00"} {
+		if got, err := parseTime(text); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "2026-12-01", "2026-12-01 10:00:00Z", "2026-12-01T10:00:00", "2026-12-01T24:00:00Z", "2026-02-30T10:00:00Z"} {
+		if got, err := parseTime(text); err == nil {
+			t.Errorf("%q is %v", text, got)
 		}
 	}
 }

@@ -196,7 +196,7 @@ func momentOr(name, value string, other time.Time) (time.Time, error) {
 	if value == "" {
 		return other.UTC().Truncate(time.Microsecond), nil
 	}
-	at, err := time.Parse(time.RFC3339, value)
+	at, err := parseTime(value)
 	if err != nil || at.Year() < 2000 || at.Year() > 9999 {
 		return at, problem.InvalidParameter(name, "must be a time such as 2026-11-21T12:00:00Z")
 	}
