@@ -16,13 +16,8 @@ import (
 func TestPublishRefuses(t *testing.T) {
 	t.Parallel()
 	past := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
-	far := time.Now().AddDate(10, 0, 2).UTC().Format(time.RFC3339)
 	evidence := func(title, url any) map[string]any {
 		return map[string]any{"evidence": []any{map[string]any{"title": title, "url": url}}}
-	}
-	many := make([]any, 21)
-	for i := range many {
-		many[i] = map[string]any{"title": "t", "url": "https://example.org"}
 	}
 	fields := []struct {
 		name    string
@@ -33,40 +28,33 @@ func TestPublishRefuses(t *testing.T) {
 		{"no title", map[string]any{"title": nil}, "title", "required"},
 		{"empty title", map[string]any{"title": "  "}, "title", "required"},
 		{"null title", map[string]any{"title": nil}, "title", "required"},
-		{"long title", map[string]any{"title": strings.Repeat("é", 301)}, "title", "300"},
 		{"title of another type", map[string]any{"title": 7}, "title", "must be a string, got a number"},
 		{"NUL in title", map[string]any{"title": "a\x00b"}, "title", "U+0000"},
 		{"line break in title", map[string]any{"title": "a\nb"}, "title", "line"},
 		{"bidi override in thesis", map[string]any{"thesis": "a\u202eb"}, "thesis", "U+202E"},
 		{"bidi isolate in title", map[string]any{"title": "a\u2067b"}, "title", "U+2067"},
 		{"no thesis", map[string]any{"thesis": nil}, "thesis", "required"},
-		{"long thesis", map[string]any{"thesis": strings.Repeat("x", 10_001)}, "thesis", "10000"},
 		{"no confidence", map[string]any{"confidence": nil}, "confidence", "0.72"},
 		{"confidence in percent", map[string]any{"confidence": 72}, "confidence", "send 0.72"},
 		{"negative confidence", map[string]any{"confidence": -0.1}, "confidence", "from 0 to 1"},
 		{"huge confidence", map[string]any{"confidence": 1e300}, "confidence", "from 0 to 1"},
-		{"five decimals", map[string]any{"confidence": 0.12345}, "confidence", "four decimals"},
 		{"confidence as text", map[string]any{"confidence": "0.72"}, "confidence", "must be a number, got a string"},
 		{"no horizon", map[string]any{"horizonAt": nil}, "horizonAt", "RFC 3339"},
 		{"past horizon", map[string]any{"horizonAt": past}, "horizonAt", "future"},
-		{"far horizon", map[string]any{"horizonAt": far}, "horizonAt", "10 years"},
 		{"horizon without zone", map[string]any{"horizonAt": "2027-01-01T00:00:00"}, "horizonAt", "RFC 3339"},
 		{"horizon as number", map[string]any{"horizonAt": 1800000000}, "horizonAt", "got a number"},
-		{"long category", map[string]any{"category": strings.Repeat("c", 65)}, "category", "64"},
 		{"unknown market", map[string]any{"marketId": "no-such"}, "marketId", "not a known market"},
 		{"outcome alone", map[string]any{"outcome": "Yes"}, "outcome", "needs marketId"},
 		{"empty reveal", map[string]any{"reveal": ""}, "reveal", `send "now", "baseline" or "close"`},
 		{"blank reveal", map[string]any{"reveal": " "}, "reveal", `"baseline"`},
 		{"evidence not a list", map[string]any{"evidence": "x"}, "evidence", "array"},
 		{"evidence item not an object", map[string]any{"evidence": []any{1}}, "evidence[0]", "object"},
-		{"21 items of evidence", map[string]any{"evidence": many}, "evidence", "at most 20"},
 		{"evidence without title", evidence(nil, "https://example.org"), "evidence[0].title", "required"},
 		{"address with a user", evidence("t", "https://known.example@other.example/a"), "evidence[0].url", "send https://other.example/a"},
 		{"javascript address", evidence("t", "javascript:alert(1)"), "evidence[0].url", "http(s)"},
 		{"relative address", evidence("t", "/x"), "evidence[0].url", "http(s)"},
 		{"address without host", evidence("t", "https:///x"), "evidence[0].url", "http(s)"},
 		{"address as number", evidence("t", 3), "evidence[0].url", "must be a string"},
-		{"long address", evidence("t", "https://example.org/"+strings.Repeat("x", 2048)), "evidence[0].url", "2048"},
 	}
 	raw := []struct {
 		name, body  string
@@ -116,6 +104,84 @@ func TestPublishRefuses(t *testing.T) {
 		}
 		if n := s.do(t, call{path: "/api/predictions"}).fine().count("predictions"); n != 0 {
 			t.Errorf("%d predictions stored", n)
+		}
+	})
+}
+
+// TestPublishBounds checks that a publish with the largest or smallest allowed value of a field is stored as it was sent,
+// and that the next value is refused with the bound.
+func TestPublishBounds(t *testing.T) {
+	t.Parallel()
+	evidence := func(n, title, address int) any {
+		list := make([]any, n)
+		for i := range list {
+			url := "https://example.org/"
+			list[i] = map[string]any{"title": strings.Repeat("é", title), "url": url + strings.Repeat("x", address-len(url))}
+		}
+		return list
+	}
+	chars := func(n int) any { return strings.Repeat("é", n) }
+	tenYears := time.Now().AddDate(10, 0, 0).UTC()
+	at := func(shift time.Duration) string { return tenYears.Add(shift).Format(time.RFC3339) }
+	bounds := []struct {
+		field        string
+		good, beyond any
+		wrong, tells string // the refused field, and a part of its message
+	}{
+		{"title", chars(300), chars(301), "title", "300"},
+		{"thesis", chars(10_000), chars(10_001), "thesis", "10000"},
+		{"category", chars(64), chars(65), "category", "64"},
+		{"model", chars(80), chars(81), "model", "80"},
+		{"confidence", 0, -0.0001, "confidence", "from 0 to 1"},
+		{"confidence", 1, 1.0001, "confidence", "from 0 to 1"},
+		{"confidence", 0.1234, 0.12345, "confidence", "four decimals"},
+		{"horizonAt", at(-time.Minute), at(time.Hour), "horizonAt", "10 years"},
+		{"horizonAt", strings.ToLower(at(-time.Hour)), strings.TrimSuffix(at(-time.Hour), "Z"), "horizonAt", "RFC 3339"},
+		{"evidence", evidence(20, 1, 30), evidence(21, 1, 30), "evidence", "at most 20"},
+		{"evidence", evidence(1, 300, 30), evidence(1, 301, 30), "evidence[0].title", "300"},
+		{"evidence", evidence(1, 1, 2048), evidence(1, 1, 2049), "evidence[0].url", "2048"},
+	}
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Edge")
+		publish := func(change map[string]any, header map[string]string) answer {
+			return s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(change), header: header})
+		}
+		for _, b := range bounds {
+			id := publish(map[string]any{b.field: b.good}, nil).fine().text("prediction", "id")
+			stored := s.do(t, call{path: "/api/predictions/" + id, bearer: key}).fine()
+			if sent, ok := b.good.([]any); ok {
+				if n := stored.count("prediction", b.field); n != len(sent) {
+					t.Errorf("%s: %d of %d are stored", b.field, n, len(sent))
+				}
+			} else if got, want := stored.text("prediction", b.field), fmt.Sprint(b.good); !strings.EqualFold(got, want) {
+				t.Errorf("%s: %.80s is stored, want %.80s", b.field, got, want)
+			}
+			refused := publish(map[string]any{b.field: b.beyond}, nil)
+			refused.refused(http.StatusUnprocessableEntity, "invalid_prediction")
+			if refused.text("errors", 0, "field") != b.wrong || !strings.Contains(refused.text("errors", 0, "message"), b.tells) || refused.count("errors") != 1 {
+				t.Errorf("%s: %.600s", b.field, refused.raw)
+			}
+		}
+		longest := strings.Repeat("k", 255)
+		for _, sent := range []string{longest, `"` + longest + `"`} { // the second is a repeat
+			publish(nil, map[string]string{"Idempotency-Key": sent}).fine()
+		}
+		for _, sent := range []string{longest + "k", `"` + longest + `k"`} {
+			if detail := publish(nil, map[string]string{"Idempotency-Key": sent}).refused(http.StatusBadRequest, "invalid_parameter"); !strings.Contains(detail, "255") {
+				t.Errorf("%d bytes as a key: %s", len(sent), detail)
+			}
+		}
+		stored := 0
+		for next := ""; ; {
+			page := s.do(t, call{path: "/api/predictions?limit=100" + next, bearer: key}).fine()
+			stored += page.count("predictions")
+			if page.at("nextCursor") == nil {
+				break
+			}
+			next = "&cursor=" + page.text("nextCursor")
+		}
+		if stored != len(bounds)+1 {
+			t.Errorf("%d predictions are stored, want %d", stored, len(bounds)+1)
 		}
 	})
 }
