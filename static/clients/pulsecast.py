@@ -905,6 +905,7 @@ class GrantClient(TypedDict):
 class GrantList(TypedDict):
     ok: bool
     grants: List[Grant]
+    nextCursor: Optional[str]
 
 
 class Health(TypedDict):
@@ -946,6 +947,7 @@ class KeyAnswer(TypedDict):
 class KeyList(TypedDict):
     ok: bool
     keys: List[Key]
+    nextCursor: Optional[str]
 
 
 class KeyRequest(TypedDict, total=False):
@@ -1357,6 +1359,7 @@ class ReportAnswer(TypedDict):
 class ReportList(TypedDict):
     ok: bool
     reports: List[OwnReport]
+    nextCursor: Optional[str]
 
 
 class ReportRequest(TypedDict):
