@@ -41,26 +41,6 @@ func insert(t *testing.T, db *database.DB, at time.Time) uuid.UUID {
 	return id
 }
 
-// empty returns the address of a database without tables.
-func empty(t *testing.T, kind database.Kind) string {
-	t.Helper()
-	if kind == database.SQLite {
-		return "sqlite://" + filepath.Join(t.TempDir(), "new", "pulsecast.db")
-	}
-	address := dbtest.URL(t, kind)
-	db, err := database.Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for _, statement := range []string{"DROP SCHEMA public CASCADE", "CREATE SCHEMA public"} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return address
-}
-
 func open(t *testing.T, address string) *database.DB {
 	t.Helper()
 	db, err := database.Open(t.Context(), address)
@@ -119,7 +99,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 		insert(t, db, noon.Add(time.Minute))
 
-		target := empty(t, kind)
+		target := dbtest.Empty(t, kind)
 		got, err := backup.Restore(t.Context(), target, file, clock)
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +143,7 @@ func TestBackupOfPartitions(t *testing.T) {
 	insert(t, db, noon)
 	insert(t, db, noon.Add(time.Minute))
 	file, made := mustMake(t, address)
-	target := empty(t, database.Postgres)
+	target := dbtest.Empty(t, database.Postgres)
 	got, err := backup.Restore(t.Context(), target, file, clock)
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +200,7 @@ func TestBackupIsOfOneMoment(t *testing.T) {
 		if n := <-done; n < 6 {
 			t.Errorf("%d writes", n)
 		}
-		target := empty(t, kind)
+		target := dbtest.Empty(t, kind)
 		if _, err := backup.Restore(t.Context(), target, file, clock); err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +267,7 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 		refused(address, file, map[database.Kind]string{database.SQLite: "exists; move it away", database.Postgres: "has tables already"}[kind])
 		other := map[database.Kind]database.Kind{database.SQLite: database.Postgres, database.Postgres: database.SQLite}[kind]
-		refused(empty(t, other), file, "pulsecast copy")
+		refused(dbtest.Empty(t, other), file, "pulsecast copy")
 
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -303,7 +283,7 @@ func TestRestoreRefuses(t *testing.T) {
 			if err := os.WriteFile(broken, c.content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			target := empty(t, kind)
+			target := dbtest.Empty(t, kind)
 			refused(target, broken, c.says)
 			if _, err := backup.Restore(t.Context(), target, file, clock); err != nil {
 				t.Errorf("restore after a broken backup: %v", err)
@@ -314,7 +294,7 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		newer, _ := mustMake(t, address)
-		refused(empty(t, kind), newer, "newer")
+		refused(dbtest.Empty(t, kind), newer, "newer")
 	})
 }
 
@@ -335,7 +315,7 @@ func TestRestoreOfAnOlderSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := backup.Restore(t.Context(), empty(t, database.SQLite), file, clock)
+	got, err := backup.Restore(t.Context(), dbtest.Empty(t, database.SQLite), file, clock)
 	if err != nil || len(got.Migrated) == 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -346,7 +326,7 @@ func TestRestoreOfAnOlderSchema(t *testing.T) {
 func TestRestoreBesideALostLog(t *testing.T) {
 	t.Parallel()
 	file, _ := mustMake(t, dbtest.URL(t, database.SQLite))
-	target := empty(t, database.SQLite)
+	target := dbtest.Empty(t, database.SQLite)
 	path, _ := database.SQLitePath(target)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
@@ -382,7 +362,7 @@ func TestInterruptedRestoreIsNotServed(t *testing.T) {
 	address := dbtest.URL(t, database.Postgres)
 	insert(t, open(t, address), noon)
 	file, _ := mustMake(t, address)
-	target := empty(t, database.Postgres)
+	target := dbtest.Empty(t, database.Postgres)
 	ctx, cancel := context.WithCancel(t.Context())
 	interrupt := func() time.Time { cancel(); return noon } // called after the tables are filled
 	if _, err := backup.Restore(ctx, target, file, interrupt); !errors.Is(err, context.Canceled) {
@@ -449,7 +429,7 @@ func TestSchedule(t *testing.T) {
 		files("120000", "130000")
 
 		good := s.Database
-		s.Database = empty(t, kind)
+		s.Database = dbtest.Empty(t, kind)
 		now = noon.Add(2 * time.Hour)
 		for range 2 {
 			if tick() == nil {

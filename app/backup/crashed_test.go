@@ -92,7 +92,7 @@ func TestRestoreThatFailsAfterItsCommit(t *testing.T) {
 	}
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", folder+":"+path)
-	target := empty(t, database.Postgres)
+	target := dbtest.Empty(t, database.Postgres)
 	if _, err := backup.Restore(t.Context(), target, file, clock); err == nil {
 		t.Fatal("the restore succeeded although pg_restore failed")
 	}

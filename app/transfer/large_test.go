@@ -26,7 +26,7 @@ func TestLargeCopy(t *testing.T) {
 			t.Fatalf("COPY_PREDICTIONS must be a number: %v", err)
 		}
 	}
-	from, to := dbtest.URL(t, database.SQLite), empty(t)
+	from, to := dbtest.URL(t, database.SQLite), dbtest.Empty(t, database.Postgres)
 	began := time.Now()
 	step := func(name string) {
 		t.Logf("%s: %s after %s", time.Now().Format(time.TimeOnly), name, time.Since(began).Round(time.Second))

@@ -42,20 +42,6 @@ func shut(t *testing.T, db *database.DB) {
 	}
 }
 
-// empty returns the address of a Postgres database without tables.
-func empty(t *testing.T) string {
-	t.Helper()
-	address := dbtest.URL(t, database.Postgres)
-	db := open(t, address)
-	defer shut(t, db)
-	for _, statement := range []string{"DROP SCHEMA public CASCADE", "CREATE SCHEMA public"} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return address
-}
-
 func newFile(t *testing.T) string { return "sqlite://" + filepath.Join(t.TempDir(), "new.db") }
 
 // grown returns the address of a SQLite file with rows in every table: the demo data, and rows with
@@ -177,7 +163,7 @@ func run(t *testing.T, from, to string) *transfer.Result {
 // back into a new file. All rows must arrive, and the scores must agree in every database.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
-	from, there, plain, back := grown(t), empty(t), empty(t), newFile(t)
+	from, there, plain, back := grown(t), dbtest.Empty(t, database.Postgres), dbtest.Empty(t, database.Postgres), newFile(t)
 	crash := errors.New("crash")
 	var r *transfer.Result
 	stops := 0
@@ -281,7 +267,7 @@ func checkAll(t *testing.T, address string, r *transfer.Result) {
 // copied.
 func TestDifferencesAreFound(t *testing.T) {
 	t.Parallel()
-	from, to := dbtest.URL(t, database.SQLite), empty(t)
+	from, to := dbtest.URL(t, database.SQLite), dbtest.Empty(t, database.Postgres)
 	db := open(t, to)
 	defer shut(t, db)
 	tamper := func() error {
@@ -299,7 +285,7 @@ func TestDifferencesAreFound(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	from, to := dbtest.URL(t, database.SQLite), empty(t)
+	from, to := dbtest.URL(t, database.SQLite), dbtest.Empty(t, database.Postgres)
 	refused := func(from, to, says string) {
 		t.Helper()
 		if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, Now: clock}); err == nil || !strings.Contains(err.Error(), says) {

@@ -81,10 +81,30 @@ func URL(t testing.TB, kind database.Kind) string {
 	return postgresURL(t, server)
 }
 
-var sqliteURL = Filled(empty)
+// Empty returns the address of a database of one engine without tables.
+func Empty(t testing.TB, kind database.Kind) string {
+	t.Helper()
+	if kind == database.SQLite {
+		return "sqlite://" + filepath.Join(t.TempDir(), "new", "pulsecast.db")
+	}
+	address := URL(t, kind)
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{"DROP SCHEMA public CASCADE", "CREATE SCHEMA public"} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return address
+}
 
-// empty leaves a migrated database as it is.
-func empty(context.Context, *database.DB) error { return nil }
+var sqliteURL = Filled(unfilled)
+
+// unfilled leaves a migrated database as it is.
+func unfilled(context.Context, *database.DB) error { return nil }
 
 // Filled returns a function that copies a SQLite database for each test, and returns the address of the copy. When the
 // first test asks, the original is migrated, and fill fills it.
@@ -180,7 +200,7 @@ func makeTemplate(admin *database.DB, server, name string) error {
 			return err
 		}
 	}
-	if err := migrate(withDatabase(server, building), empty); err != nil {
+	if err := migrate(withDatabase(server, building), unfilled); err != nil {
 		return err
 	}
 	if Partitioned() {
