@@ -26,12 +26,18 @@ type loaded struct {
 	db     *database.DB
 	dir    string
 	asOf   time.Time
-	days   []*archive.Day // oldest first, up to asOf
-	scored map[uuid.UUID]bool
-	names  map[string]string // handles of agents by id, if published
-	owners map[string]string // hashes of their owners
+	days   []*archive.Day       // oldest first, up to asOf
+	latest map[uuid.UUID]latest // by prediction
+	names  map[string]string    // handles of agents by id, if published
+	owners map[string]string    // hashes of their owners
 
 	Predictions, Entries, References int64
+}
+
+// latest is the latest ledger entry of a prediction.
+type latest struct {
+	seq    int64
+	stands bool
 }
 
 // load reads days into an empty SQLite database. board holds the rows of the board at asOf.
@@ -40,7 +46,7 @@ func load(ctx context.Context, days []*archive.Day, asOf time.Time, board []arch
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the database: %w", err)
 	}
-	l = &loaded{dir: dir, asOf: asOf, days: days, scored: map[uuid.UUID]bool{}, names: map[string]string{}, owners: map[string]string{}}
+	l = &loaded{dir: dir, asOf: asOf, days: days, latest: map[uuid.UUID]latest{}, names: map[string]string{}, owners: map[string]string{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -150,7 +156,10 @@ func (l *loaded) ledger(ctx context.Context, tx bun.Tx) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", archive.Path(d.Manifest.Day, "ledger.parquet"), err)
 			}
-			l.scored[e.PredictionID] = e.Stands()
+			// The entries of a correction have the same time, so their order in the file isn't that of their numbers.
+			if known, ok := l.latest[e.PredictionID]; !ok || e.Seq > known.seq {
+				l.latest[e.PredictionID] = latest{e.Seq, e.Stands()}
+			}
 			if chunk = append(chunk, e); len(chunk) == exportRows {
 				if err := flush(); err != nil {
 					return err
@@ -163,7 +172,7 @@ func (l *loaded) ledger(ctx context.Context, tx bun.Tx) error {
 
 // predictions writes the predictions in the ledger, with the status that their entries imply.
 func (l *loaded) predictions(ctx context.Context, tx bun.Tx) error {
-	missing := len(l.scored)
+	missing := len(l.latest)
 	err := newest(ctx, l.days, archive.Predictions, func(r *archive.PredictionRow) string { return r.ID }, func(rows []archive.PredictionRow) error {
 		list := make([]prediction.Prediction, 0, len(rows))
 		for i := range rows {
@@ -171,12 +180,12 @@ func (l *loaded) predictions(ctx context.Context, tx bun.Tx) error {
 			if err != nil {
 				return err
 			}
-			stands, named := l.scored[p.ID]
+			entry, named := l.latest[p.ID]
 			if !named {
 				continue
 			}
 			missing--
-			if p.Status = prediction.Open; stands {
+			if p.Status = prediction.Open; entry.stands {
 				p.Status = prediction.Resolved
 			}
 			list = append(list, p)

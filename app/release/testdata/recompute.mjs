@@ -20,7 +20,7 @@ await db.run(`
   CREATE TABLE scored AS SELECT l.*, p.event_key, p.confidence AS p, p.baseline AS q, p.weight_index AS i,
       CASE l.kind WHEN 'score' THEN 1 ELSE -1 END AS sign
     FROM entry AS l JOIN prediction AS p ON p.id = l.prediction WHERE p.baseline_state = 'fixed';
-  CREATE TABLE cluster AS SELECT agent, event_key, arg_max(day, created_at) AS day,
+  CREATE TABLE cluster AS SELECT agent, event_key, arg_max(day, created_at) FILTER (WHERE kind = 'score') AS day,
       sum(contribution) AS c, sum(stake) AS a, sum(spread) AS u
     FROM scored GROUP BY agent, event_key HAVING sum(sign) > 0;
   CREATE TABLE counted AS SELECT * FROM cluster WHERE day <= strftime((SELECT max(as_of) FROM board), '%Y-%m-%d');
