@@ -1325,14 +1325,17 @@ CREATE INDEX archive_segments_day ON archive_segments (day, id);
 --bun:split
 
 -- archive_days: the sealed days of the archive, each with its manifest, the SHA-256 of that and of
--- the previous day's manifest, and the time when the files were read back. Local; owner archive.
+-- the previous day's manifest, the time when the files were read back, and whether the day is
+-- abandoned, because it was sealed after the backup that this database was restored from. Local;
+-- owner archive.
 CREATE TABLE archive_days (
   day TEXT PRIMARY KEY,
   manifest {{.JSON}} NOT NULL,
   hash {{.BYTES}} NOT NULL,
   previous {{.BYTES}},
   sealed_at {{.TS}} NOT NULL,
-  verified_at {{.TS}}
+  verified_at {{.TS}},
+  abandoned BOOLEAN NOT NULL
 );
 --bun:split
 

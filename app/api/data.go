@@ -56,15 +56,16 @@ type tableWire struct {
 }
 
 type dayWire struct {
-	Day      string     `json:"day"`
-	SHA256   string     `json:"sha256"`
-	Previous *string    `json:"previous"`
-	First    *string    `json:"first"`
-	Last     *string    `json:"last"`
-	Rows     int64      `json:"rows"`
-	Bytes    int64      `json:"bytes"`
-	SealedAt time.Time  `json:"sealedAt"`
-	Files    []fileWire `json:"files"`
+	Day           string     `json:"day"`
+	SHA256        string     `json:"sha256"`
+	Previous      *string    `json:"previous"`
+	AbandonedFrom *string    `json:"abandonedFrom"`
+	First         *string    `json:"first"`
+	Last          *string    `json:"last"`
+	Rows          int64      `json:"rows"`
+	Bytes         int64      `json:"bytes"`
+	SealedAt      time.Time  `json:"sealedAt"`
+	Files         []fileWire `json:"files"`
 }
 
 type fileWire struct {
@@ -143,8 +144,8 @@ func tables() []tableWire {
 
 func (a *API) dataDay(d *release.Day) dayWire {
 	w := dayWire{
-		Day: d.Day, SHA256: d.Hash, Previous: textOrNull(d.Manifest.Previous), First: timeOrNull(d.Manifest.First),
-		Last: timeOrNull(d.Manifest.Last), SealedAt: d.SealedAt, Files: make([]fileWire, len(d.Files)),
+		Day: d.Day, SHA256: d.Hash, Previous: textOrNull(d.Manifest.Previous), AbandonedFrom: textOrNull(d.Manifest.AbandonedFrom),
+		First: timeOrNull(d.Manifest.First), Last: timeOrNull(d.Manifest.Last), SealedAt: d.SealedAt, Files: make([]fileWire, len(d.Files)),
 	}
 	for i := range d.Files {
 		f := &d.Files[i]

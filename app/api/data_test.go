@@ -123,6 +123,26 @@ func TestDataIsKept(t *testing.T) {
 	}
 }
 
+// TestDataAfterARestore checks that the list of days and its page name the abandoned days.
+func TestDataAfterARestore(t *testing.T) {
+	t.Parallel()
+	cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL, c.DatabaseURL = "file://"+t.TempDir(), sampleURL(t) })
+	s := run(t, cfg, app.Options{Now: (&clock{}).now}, func(a *app.App) {
+		sealSample(t, a)
+		if _, err := a.DB.ExecContext(t.Context(), "UPDATE archive_days SET abandoned = TRUE"); err != nil {
+			t.Fatal(err)
+		}
+		sealDay(t, a, "2026-11-19")
+	})
+	list := s.do(t, call{path: "/api/data"}).fine()
+	if from, before := list.at("days", 0, "abandonedFrom"), list.at("days", 1, "abandonedFrom"); from != "2026-11-18" || before != nil {
+		t.Errorf("the days abandon days from %v and %v, want 2026-11-18 and null", from, before)
+	}
+	if page := s.do(t, call{path: "/data"}); strings.Count(string(page.raw), "in the days from 2026-11-18 up to the day before this one don't count") != 1 {
+		t.Errorf("the page doesn't say once which days don't count: %d", page.status)
+	}
+}
+
 // TestDownloadsOfOneCaller checks that an address that never reads the files it asks for gets only its share of the
 // places for downloads, and that others can still download.
 func TestDownloadsOfOneCaller(t *testing.T) {

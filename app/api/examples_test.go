@@ -259,6 +259,11 @@ func sealSample(t *testing.T, a *app.App) {
 	if err := archive.Append(t.Context(), a.DB, archive.Prices, []archive.PriceRow{row}, at); err != nil {
 		t.Fatal(err)
 	}
+	sealDay(t, a, "2026-11-18")
+}
+
+func sealDay(t *testing.T, a *app.App, day string) {
+	t.Helper()
 	storage, err := archive.OpenStorage(a.Config().ArchiveURL)
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +272,7 @@ func sealSample(t *testing.T, a *app.App) {
 		DB: a.DB, Storage: storage, Now: func() time.Time { return examplesAt }, Log: a.Log,
 		Exporters: []archive.Exporter{&release.Exporter{DB: a.DB, Interval: time.Minute, MinLiquidity: 1000}},
 	}
-	if err := sealer.Seal(t.Context(), "2026-11-18"); err != nil {
+	if err := sealer.Seal(t.Context(), day); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -88,6 +88,12 @@ func TestDamage(t *testing.T) {
 			return bytes.Replace(b, []byte(`"news-hackernews.parquet"`), []byte(`"../../../x"`), 1)
 		}, "it names \"../../../x\", which isn't a file of this day"},
 		{"manifest.json", func(b []byte) []byte { return bytes.Replace(b, []byte(`"schema": 1`), []byte(`"schema": 9`), 1) }, "its schema is 9, but this program reads only up to 1"},
+		{"manifest.json", func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"schema": 1`), []byte(`"schema": 1, "abandonedFrom": "2026-11-22"`), 1)
+		}, "its abandonedFrom is \"2026-11-22\", which isn't an earlier day"},
+		{"manifest.json", func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"schema": 1`), []byte(`"schema": 1, "abandonedFrom": "2026-1"`), 1)
+		}, "its abandonedFrom is \"2026-1\", which isn't an earlier day"},
 	} {
 		var before []byte
 		w.edit(second+c.name, func(b []byte) []byte { before = slices.Clone(b); return c.change(b) })

@@ -32,11 +32,12 @@ type dayRow struct {
 	Previous   []byte
 	SealedAt   time.Time
 	VerifiedAt time.Time `bun:",nullzero"`
+	Abandoned  bool
 }
 
-// Record stores that a day is sealed and was read back. It returns false if the day is stored
-// already.
-func Record(ctx context.Context, db bun.IDB, d *Day, now time.Time) (bool, error) {
+// Record stores that a day is sealed and was read back, and whether it is abandoned; see
+// Manifest.AbandonedFrom. It returns false if the day is stored already.
+func Record(ctx context.Context, db bun.IDB, d *Day, abandoned bool, now time.Time) (bool, error) {
 	content, err := d.Manifest.Encode()
 	if err != nil {
 		return false, err
@@ -50,7 +51,7 @@ func Record(ctx context.Context, db bun.IDB, d *Day, now time.Time) (bool, error
 		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
 	}
 	at := database.Now(now)
-	row := dayRow{Day: d.Manifest.Day, Manifest: content, Hash: hash, Previous: previous, SealedAt: at, VerifiedAt: at}
+	row := dayRow{Day: d.Manifest.Day, Manifest: content, Hash: hash, Previous: previous, SealedAt: at, VerifiedAt: at, Abandoned: abandoned}
 	res, err := db.NewInsert().Model(&row).On("CONFLICT (day) DO NOTHING").Exec(ctx)
 	if err != nil {
 		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
@@ -95,6 +96,21 @@ func (r *dayRow) day() (SealedDay, error) {
 		return SealedDay{}, fmt.Errorf("archive_days: %w", err)
 	}
 	return SealedDay{Day: r.Day, Manifest: m, Hash: hex.EncodeToString(r.Hash), SealedAt: r.SealedAt.UTC()}, nil
+}
+
+// ownDays returns the last sealed day that isn't abandoned, and the first abandoned day after it. Both are "" if there
+// is none.
+func ownDays(ctx context.Context, db bun.IDB) (last, abandoned string, err error) {
+	one := func(into *string, column, condition string, args ...any) error {
+		return db.NewSelect().Model((*dayRow)(nil)).ColumnExpr(column).Where(condition, args...).Scan(ctx, into)
+	}
+	if err = one(&last, "COALESCE(MAX(day), '')", "NOT abandoned"); err == nil {
+		err = one(&abandoned, "COALESCE(MIN(day), '')", "day > ?", last)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("look for abandoned days of the archive: %w", err)
+	}
+	return last, abandoned, nil
 }
 
 // SealedUntil returns the end of the last sealed day, or the zero time if none is sealed. The

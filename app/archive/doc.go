@@ -25,4 +25,11 @@
 // authors. A row with texts carries the SHA-256 of a random salt and the texts. Salts and texts are
 // in separate files under texts, which an erasure rewrites. Each row whose texts are missing must be
 // named in redactions.json.
+//
+// # Restored databases
+//
+// A database that is restored from a backup lacks the days that were sealed after the backup. The
+// restore has undone the decisions in them, which are the rows of exported tables. A Sealer finds
+// such days in the storage and records them as abandoned. The next day that it seals says so in its
+// manifest, and exports again what the database holds of these days. See Manifest.AbandonedFrom.
 package archive

@@ -17,14 +17,14 @@ func FuzzManifest(f *testing.F) {
 	m := Manifest{
 		Schema: Schema, Day: fuzzDay, First: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Last: time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC),
 		Files: []File{{Table: "prices", Source: "polymarket", Name: "prices-polymarket.parquet", Rows: 1, Bytes: 2, SHA256: "00"}},
-		Texts: []Texts{{Table: "news", Name: "texts/news.parquet", Rows: 1}},
+		Texts: []Texts{{Table: "news", Name: "texts/news.parquet", Rows: 1}}, AbandonedFrom: "2026-11-19",
 	}
 	written, err := m.Encode()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(written)
-	for _, change := range [][2]string{{"texts/", "../"}, {"texts/", "/"}, {fuzzDay, "2026-11-22"}, {`"schema": 1`, `"schema": 99`}, {"prices-polymarket.parquet", "."}} {
+	for _, change := range [][2]string{{"texts/", "../"}, {"texts/", "/"}, {fuzzDay, "2026-11-22"}, {`"schema": 1`, `"schema": 99`}, {"prices-polymarket.parquet", "."}, {"2026-11-19", "2026-11-21"}} {
 		f.Add([]byte(strings.Replace(string(written), change[0], change[1], 1)))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {

@@ -361,8 +361,9 @@ func TestTwoNodes(t *testing.T) {
 	}
 }
 
-// TestStoppedAfterSealing checks a day that is in the storage but not in the database, as after
-// restoring a backup. The job must record it unchanged and delete only the segments it contains.
+// TestStoppedAfterSealing checks a day that is in the storage but not recorded in the database, because
+// its sealer stopped in between. The job must record it unchanged and delete only the segments it contains.
+// The decisions in the day count.
 func TestStoppedAfterSealing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)
@@ -374,11 +375,14 @@ func TestStoppedAfterSealing(t *testing.T) {
 	w.exec("DELETE FROM archive_days")
 	segments.restore(t, w.db)
 	w.set(day.Add(13 * time.Hour))
-	w.readPlain() // the restored service takes a reading on the sealed day
+	w.readPlain() // a reading on the sealed day that is stored late
 	w.set(day.AddDate(0, 0, 2).Add(time.Hour))
 	w.mustTick()
 	if w.open("2026-11-21").Hash != hash || !slices.Equal(w.days(), []string{"2026-11-21", "2026-11-22"}) {
 		t.Errorf("days %v", w.days())
+	}
+	if from := w.open("2026-11-22").Manifest.AbandonedFrom; from != "" {
+		t.Errorf("the next day abandons the decisions from %s on", from)
 	}
 	if rows := rowsOf[archive.PriceRow](w, "2026-11-22", archive.Prices); len(rows) != 1 || rows[0].ObservedAt.Hour() != 13 {
 		t.Errorf("the reading after the seal is not in the next day: %+v", rows)

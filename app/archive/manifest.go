@@ -24,6 +24,10 @@ type Manifest struct {
 	Last     time.Time `json:"last"`
 	Files    []File    `json:"files"` // in the order of Tables, then by source
 	Texts    []Texts   `json:"texts"`
+	// AbandonedFrom is a day, or "". The days from AbandonedFrom up to the day before this one are abandoned: they
+	// were sealed after the backup from which the database was restored. Their observations count, but their
+	// decisions, the rows of exported tables, don't. This day holds those decisions that the backup has.
+	AbandonedFrom string `json:"abandonedFrom,omitempty"`
 	// Unreadable are segments that were damaged before they were sealed.
 	Unreadable []Unreadable `json:"unreadable,omitempty"`
 }
@@ -106,11 +110,36 @@ func ReadManifest(day string, content []byte) (*Manifest, error) {
 		return nil, bad("its schema is %d, but this program reads only up to %d", m.Schema, Schema)
 	case m.Day != day:
 		return nil, bad("it is the manifest of %q", m.Day)
+	case !m.abandonsEarlier():
+		return nil, bad("its abandonedFrom is %.80q, which isn't an earlier day", m.AbandonedFrom)
 	}
 	if name, ok := m.strayName(); ok {
 		return nil, bad("it names %.80q, which isn't a file of this day", name)
 	}
 	return &m, nil
+}
+
+// abandonsEarlier reports whether AbandonedFrom is "" or an earlier day.
+func (m *Manifest) abandonsEarlier() bool {
+	if m.AbandonedFrom == "" {
+		return true
+	}
+	_, _, err := bounds(m.AbandonedFrom)
+	return err == nil && m.AbandonedFrom < m.Day
+}
+
+// Abandoned returns those of the days, oldest first, whose decisions don't count, because a later day that counts
+// abandons them; see Manifest.AbandonedFrom.
+func Abandoned(days []*Manifest) map[string]bool {
+	abandoned, from := map[string]bool{}, ""
+	for _, m := range slices.Backward(days) {
+		if from != "" && m.Day >= from {
+			abandoned[m.Day] = true
+			continue
+		}
+		from = m.AbandonedFrom
+	}
+	return abandoned
 }
 
 // strayName returns a file name that would lead outside the folder of the day, if there is one.

@@ -140,7 +140,8 @@ func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) er
 
 // saltKey returns the key of a day's salts. Two nodes that seal the same day use the same key, so
 // they write the same files. The key is deleted when the next day is sealed, because no node can
-// still be sealing this one.
+// still be sealing this one. Sealer.adopt tells by the key whether this database has begun to seal
+// the day.
 func saltKey(ctx context.Context, db bun.IDB, day string) (string, error) {
 	if _, err := database.AddSetting(ctx, db, saltSetting(day), rand.Text()); err != nil {
 		return "", err

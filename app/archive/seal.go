@@ -16,7 +16,8 @@ import (
 
 // Exporter writes the tables of a day that are not observations. Export writes what changed at from
 // or later and before to. For the first day of an archive, from is zero, and Export writes
-// everything before to.
+// everything before to. For the first day after abandoned days, from is the start of the first of
+// them.
 type Exporter interface {
 	Export(ctx context.Context, w *DayWriter, from, to time.Time) error
 }
@@ -64,11 +65,24 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 	if err != nil {
 		return err
 	}
-	if previous == "" {
-		from = time.Time{}
+	own, abandoned, err := ownDays(ctx, s.DB.Reader)
+	if err != nil {
+		return err
 	}
 	w := NewDayWriter(s.Storage, day, previous)
-	w.now, w.erased = s.Now, requested(s.DB.Reader)
+	w.now, w.erased, w.manifest.AbandonedFrom = s.Now, requested(s.DB.Reader), abandoned
+	if abandoned != "" {
+		s.Log.Warn("the database is older than sealed days, so decisions in these days don't count", "from", abandoned, "before", day)
+		if from, _, err = bounds(abandoned); err != nil {
+			return err
+		}
+		if err := s.recallErasures(ctx); err != nil {
+			return err
+		}
+	}
+	if own == "" {
+		from = time.Time{}
+	}
 	if err := s.writeObserved(ctx, w, day); err != nil {
 		return err
 	}
@@ -95,6 +109,11 @@ func (s *Sealer) stillOpen(ctx context.Context, day string) error {
 }
 
 // adopt reads a day back, records that it is sealed, and then deletes the segments in it.
+//
+// A sealer stores the key of a day's salts in the database before it writes the day. So a database without the key
+// is older than the day: it was restored from a backup, or is new. It may lack decisions in the day, or hold others.
+// The day is then recorded as abandoned. With the key, the database holds all decisions of the day, because a day is
+// written only after it has ended.
 func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 	d, err := OpenDay(ctx, s.Storage, day)
 	if err != nil {
@@ -118,7 +137,11 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		if _, err := Record(ctx, tx, d, s.Now()); err != nil {
+		_, began, err := database.Setting(ctx, tx, saltSetting(day))
+		if err != nil {
+			return err
+		}
+		if _, err := Record(ctx, tx, d, !began, s.Now()); err != nil {
 			return err
 		}
 		if err := addPosts(ctx, tx, posts); err != nil {

@@ -22,6 +22,7 @@ import (
 // world is a service that records readings and seals days, with a test clock.
 type world struct {
 	t        testing.TB
+	address  string
 	db       *database.DB
 	storage  *faulty
 	recorder *archive.Recorder
@@ -32,10 +33,19 @@ type world struct {
 
 func newWorld(t testing.TB, kind database.Kind) *world {
 	t.Helper()
-	w := &world{t: t, db: dbtest.Open(t, kind), storage: &faulty{Writable: archive.OpenFolder(t.TempDir())}, at: day.Add(12 * time.Hour)}
-	w.recorder = archive.NewRecorder(w.now)
-	w.sealer = &archive.Sealer{DB: w.db, Storage: w.storage, Now: w.now, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
-	return w
+	w := &world{t: t, storage: &faulty{Writable: archive.OpenFolder(t.TempDir())}, at: day.Add(12 * time.Hour), sealer: &archive.Sealer{}}
+	return w.on(dbtest.URL(t, kind))
+}
+
+// on returns the world with another database. It keeps the storage, the exporters and the time.
+func (w *world) on(address string) *world {
+	w.t.Helper()
+	next := &world{t: w.t, address: address, db: dbtest.OpenAt(w.t, address), storage: w.storage, at: w.now()}
+	next.recorder = archive.NewRecorder(next.now)
+	next.sealer = &archive.Sealer{
+		DB: next.db, Storage: next.storage, Exporters: w.sealer.Exporters, Now: next.now, Log: slog.New(slog.NewTextHandler(w.t.Output(), nil)),
+	}
+	return next
 }
 
 func (w *world) now() time.Time {

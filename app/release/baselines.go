@@ -88,7 +88,7 @@ func pricesSince(d *archive.Day) (start, first time.Time, err error) {
 // prepare reads the rules and the predictions with a baseline.
 func (c *recheck) prepare(ctx context.Context, l *loaded) error {
 	var rules archive.RuleRow
-	for _, d := range l.days {
+	for _, d := range l.decided {
 		for row, err := range archive.Rows[archive.RuleRow](ctx, d, archive.Rules) {
 			if err != nil {
 				return err
@@ -99,7 +99,7 @@ func (c *recheck) prepare(ctx context.Context, l *loaded) error {
 	c.service = settlement.New(settlement.Options{
 		DB: l.db, Interval: time.Duration(rules.MarketsInterval * float64(time.Second)), MinLiquidity: rules.MinLiquidity,
 	})
-	err := newest(ctx, l.days, archive.Predictions, func(r *archive.PredictionRow) string { return r.ID }, func(rows []archive.PredictionRow) error {
+	err := newest(ctx, l.decided, archive.Predictions, func(r *archive.PredictionRow) string { return r.ID }, func(rows []archive.PredictionRow) error {
 		for i := range rows {
 			if r := &rows[i]; r.BaselineState == string(prediction.Fixed) && r.Baseline != nil && r.OutcomeIndex != nil {
 				c.markets[r.Market] = append(c.markets[r.Market], &held{id: r.ID, baseline: *r.Baseline, Checked: settlement.Checked{

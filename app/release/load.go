@@ -23,13 +23,14 @@ import (
 
 // loaded is a database made from the published files as of a moment.
 type loaded struct {
-	db     *database.DB
-	dir    string
-	asOf   time.Time
-	days   []*archive.Day       // oldest first, up to asOf
-	latest map[uuid.UUID]latest // by prediction
-	names  map[string]string    // handles of agents by id, if published
-	owners map[string]string    // hashes of their owners
+	db      *database.DB
+	dir     string
+	asOf    time.Time
+	days    []*archive.Day       // oldest first, up to asOf
+	decided []*archive.Day       // the days whose decisions count
+	latest  map[uuid.UUID]latest // by prediction
+	names   map[string]string    // handles of agents by id, if published
+	owners  map[string]string    // hashes of their owners
 
 	Predictions, Entries, References int64
 }
@@ -46,7 +47,10 @@ func load(ctx context.Context, days []*archive.Day, asOf time.Time, board []arch
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the database: %w", err)
 	}
-	l = &loaded{dir: dir, asOf: asOf, days: days, latest: map[uuid.UUID]latest{}, names: map[string]string{}, owners: map[string]string{}}
+	l = &loaded{
+		dir: dir, asOf: asOf, days: days, decided: decided(days),
+		latest: map[uuid.UUID]latest{}, names: map[string]string{}, owners: map[string]string{},
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -77,6 +81,16 @@ func (l *loaded) close() error {
 		err = l.db.Close()
 	}
 	return errors.Join(err, os.RemoveAll(l.dir))
+}
+
+// decided returns those of the days, oldest first, whose decisions count.
+func decided(days []*archive.Day) []*archive.Day {
+	manifests := make([]*archive.Manifest, len(days))
+	for i, d := range days {
+		manifests[i] = d.Manifest
+	}
+	abandoned := archive.Abandoned(manifests)
+	return slices.DeleteFunc(slices.Clone(days), func(d *archive.Day) bool { return abandoned[d.Manifest.Day] })
 }
 
 // newest calls use with the latest row of each key, in chunks. Rows of later days come first. Rows
@@ -117,7 +131,7 @@ func (l *loaded) agents(ctx context.Context, tx bun.Tx, board []archive.BoardRow
 	if err := l.readTexts(ctx); err != nil {
 		return err
 	}
-	return newest(ctx, l.days, archive.Agents, func(r *archive.AgentRow) string { return r.ID }, func(rows []archive.AgentRow) error {
+	return newest(ctx, l.decided, archive.Agents, func(r *archive.AgentRow) string { return r.ID }, func(rows []archive.AgentRow) error {
 		list := make([]agent.Agent, 0, len(rows))
 		for i := range rows {
 			a, err := agentOf(&rows[i], l.owners[rows[i].ID])
@@ -144,7 +158,7 @@ func (l *loaded) ledger(ctx context.Context, tx bun.Tx) error {
 		chunk = chunk[:0]
 		return err
 	}
-	for _, d := range l.days {
+	for _, d := range l.decided {
 		for row, err := range archive.Rows[archive.LedgerRow](ctx, d, archive.Ledger) {
 			if err != nil {
 				return err
@@ -173,7 +187,7 @@ func (l *loaded) ledger(ctx context.Context, tx bun.Tx) error {
 // predictions writes the predictions in the ledger, with the status that their entries imply.
 func (l *loaded) predictions(ctx context.Context, tx bun.Tx) error {
 	missing := len(l.latest)
-	err := newest(ctx, l.days, archive.Predictions, func(r *archive.PredictionRow) string { return r.ID }, func(rows []archive.PredictionRow) error {
+	err := newest(ctx, l.decided, archive.Predictions, func(r *archive.PredictionRow) string { return r.ID }, func(rows []archive.PredictionRow) error {
 		list := make([]prediction.Prediction, 0, len(rows))
 		for i := range rows {
 			p, err := predictionOf(&rows[i])
@@ -207,7 +221,7 @@ func (l *loaded) references(ctx context.Context, tx bun.Tx) error {
 		}
 		return r.Agent + " " + r.Market
 	}
-	return newest(ctx, l.days, archive.References, key, func(rows []archive.ReferenceRow) error {
+	return newest(ctx, l.decided, archive.References, key, func(rows []archive.ReferenceRow) error {
 		list := make([]settlement.SettledReference, 0, len(rows))
 		markets := make([]market.Market, 0, len(rows))
 		for i := range rows {
@@ -232,7 +246,7 @@ func (l *loaded) references(ctx context.Context, tx bun.Tx) error {
 // readTexts reads the handles and the owners of agents, where they are published. The latest day
 // counts.
 func (l *loaded) readTexts(ctx context.Context) error {
-	for _, d := range l.days {
+	for _, d := range l.decided {
 		for row, err := range archive.TextRows(ctx, d, archive.Agents) {
 			if errors.Is(err, archive.ErrNotExist) {
 				break

@@ -76,7 +76,7 @@ func mainOf(board []archive.BoardRow) []archive.BoardRow {
 	return slices.DeleteFunc(slices.Clone(board), func(b archive.BoardRow) bool { return !isMain(&b) })
 }
 
-// latestBoard returns the rows of the newest boards, and the days up to them.
+// latestBoard returns the rows of the newest boards that count, and the days up to them.
 func latestBoard(ctx context.Context, s archive.Storage) (days []*archive.Day, board []archive.BoardRow, err error) {
 	names, err := archive.StoredDays(ctx, s)
 	if err != nil {
@@ -89,7 +89,7 @@ func latestBoard(ctx context.Context, s archive.Storage) (days []*archive.Day, b
 		}
 		days = append(days, d)
 	}
-	for i, d := range slices.Backward(days) {
+	for _, d := range slices.Backward(decided(days)) {
 		for row, err := range archive.Rows[archive.BoardRow](ctx, d, archive.Boards) {
 			if err != nil {
 				return nil, nil, err
@@ -102,7 +102,7 @@ func latestBoard(ctx context.Context, s archive.Storage) (days []*archive.Day, b
 			}
 		}
 		if len(board) > 0 {
-			return days[:i+1], board, nil
+			return days[:slices.Index(days, d)+1], board, nil
 		}
 	}
 	return nil, nil, ErrNoBoard

@@ -16,6 +16,7 @@ import (
 
 // day is a sealed day in memory. Its lists are in the order of observation.
 type day struct {
+	manifest *archive.Manifest
 	name     string
 	facts    map[string][]archive.MarketRow
 	events   map[string][]archive.EventRow
@@ -31,7 +32,7 @@ func readDay(ctx context.Context, s archive.Storage, sealed *archive.Day) (*day,
 		return nil, err
 	}
 	d := &day{
-		name: sealed.Manifest.Day, facts: map[string][]archive.MarketRow{}, events: map[string][]archive.EventRow{},
+		manifest: sealed.Manifest, name: sealed.Manifest.Day, facts: map[string][]archive.MarketRow{}, events: map[string][]archive.EventRow{},
 		prices: map[string]*series{}, closings: map[string][]archive.ClosingRow{}, news: map[string][]news.Item{},
 	}
 	if err := d.readMarkets(ctx, sealed); err != nil {
@@ -145,7 +146,7 @@ func newsItem(row *archive.NewsRow, t *archive.NewsTexts) news.Item {
 // each hour and last price, and the last row of each event and news item.
 func (d *day) digest() *day {
 	out := &day{
-		name: d.name, facts: d.facts, events: lasts(d.events), closings: d.closings, news: lasts(d.news),
+		manifest: d.manifest, name: d.name, facts: d.facts, events: lasts(d.events), closings: d.closings, news: lasts(d.news),
 		prices: make(map[string]*series, len(d.prices)),
 	}
 	for id, s := range d.prices {

@@ -102,7 +102,8 @@ func newArchive(t testing.TB) *archive.Folder {
 	return folder
 }
 
-func recordDay(t testing.TB, folder *archive.Folder, from time.Time, previous string) string {
+// recordDay records a day and returns its hash. more writes tables that the other tests don't need.
+func recordDay(t testing.TB, folder *archive.Folder, from time.Time, previous string, more ...func(*archive.DayWriter) error) string {
 	t.Helper()
 	ctx, to := context.Background(), from.AddDate(0, 0, 1)
 	w := archive.NewDayWriter(folder, from.Format(time.DateOnly), previous)
@@ -137,6 +138,11 @@ func recordDay(t testing.TB, folder *archive.Folder, from time.Time, previous st
 		w.WriteTexts(ctx, archive.News, "hackernews", seq(texts)),
 	} {
 		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, write := range more {
+		if err := write(w); err != nil {
 			t.Fatal(err)
 		}
 	}

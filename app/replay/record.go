@@ -32,9 +32,10 @@ type record struct {
 	store *leaderboard.Store
 	work  *settlement.Service
 
-	tape    *Tape
-	markets map[string]*followed
-	list    []prediction.Prediction // of the run, in order of publication
+	tape      *Tape
+	markets   map[string]*followed
+	list      []prediction.Prediction // of the run, in order of publication
+	abandoned map[string]bool         // the days whose decisions don't count
 }
 
 // followed is a market with a prediction of the run.
@@ -150,7 +151,7 @@ func (r *record) live(ctx context.Context, run *Run, list []prediction.Predictio
 	return nil
 }
 
-// begin stores the agents and markets, and collects the closings of the markets.
+// begin stores the agents and markets, and collects the closings of the markets and the abandoned days.
 func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 	for i := range r.list {
 		if id := r.list[i].MarketID; id != "" {
@@ -171,17 +172,20 @@ func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 		}
 		r.markets[p.MarketID] = &followed{Market: known.markets[0]}
 	}
-	for _, name := range days {
+	manifests := make([]*archive.Manifest, len(days))
+	for i, name := range days {
 		d, err := r.tape.digest(ctx, name)
 		if err != nil {
 			return err
 		}
+		manifests[i] = d.manifest
 		for id, m := range r.markets {
 			if m != nil {
 				m.closings = append(m.closings, d.closings[id]...)
 			}
 		}
 	}
+	r.abandoned = archive.Abandoned(manifests)
 	return r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		for s, id := range sides(run) {
 			profile := agent.Profile{Name: run.Name, Model: run.Model}
@@ -356,6 +360,9 @@ func (f *followed) closing(row *archive.ClosingRow) market.Market {
 // rule carries out the decisions of a day that don't follow from the prices of a closed market.
 // They come from an order book or an admin. Markets that already have this outcome are skipped.
 func (r *record) rule(ctx context.Context, d *day) error {
+	if r.abandoned[d.name] {
+		return nil
+	}
 	for _, o := range d.outcomes {
 		m := r.markets[o.Market]
 		if m == nil || !m.closed || (o.State != "void" && o.Winner == "") {

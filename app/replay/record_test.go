@@ -1,17 +1,22 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // TestRecordHasEveryView checks that a record stores all readings that settlement may use for a prediction,
@@ -19,10 +24,7 @@ import (
 func TestRecordHasEveryView(t *testing.T) {
 	t.Parallel()
 	tape := NewTape(newArchive(t))
-	template := filepath.Join(t.TempDir(), "template.db")
-	if err := newTemplate(t.Context(), template); err != nil {
-		t.Fatal(err)
-	}
+	template := newTestTemplate(t)
 	for _, interval := range []time.Duration{5 * time.Minute, time.Hour} {
 		t.Run(interval.String(), func(t *testing.T) {
 			t.Parallel()
@@ -55,4 +57,86 @@ func TestRecordHasEveryView(t *testing.T) {
 			}
 		})
 	}
+}
+
+func newTestTemplate(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "template.db")
+	if err := newTemplate(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestUndoneOutcomes checks that a record leaves out the outcomes of abandoned days, whose decisions a restore of
+// the database has undone.
+func TestUndoneOutcomes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		abandoned bool
+		want      string
+	}{{"ordinary day", false, "void"}, {"abandoned day", true, "settled"}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := openRecord(t.Context(), &builder{tape: NewTape(voidedArchive(t, c.abandoned)), template: newTestTemplate(t), settings: config.Default()}, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { r.db.Close() })
+			run, at := &Run{Name: "Ada", Agent: uuid.New()}, firstDay.Add(30*time.Hour)
+			p := prediction.Prediction{
+				ID: database.NewID(at), AgentID: run.Agent, Title: "t", Thesis: "t", Confidence: 0.5, HorizonAt: lastEnd, Category: "general",
+				Evidence: []prediction.Evidence{}, MarketID: marketID(0), Outcome: "Yes", OutcomeIndex: new(0), EventKey: "e0", CreatedAt: at,
+			}
+			if err := r.live(t.Context(), run, []prediction.Prediction{p}); err != nil {
+				t.Fatal(err)
+			}
+			o, err := settlement.OutcomeOf(t.Context(), r.db, p.MarketID)
+			if err != nil || o == nil || o.State != c.want {
+				t.Errorf("got outcome %+v, %v; want it %s", o, err, c.want)
+			}
+		})
+	}
+}
+
+// voidedArchive records an archive in which an admin voids the first market on the day it closes. If abandoned is
+// true, the next day abandons that day.
+func voidedArchive(t *testing.T, abandoned bool) *archive.Folder {
+	t.Helper()
+	folder, previous := archive.OpenFolder(t.TempDir()), ""
+	closes := closing(0)
+	for d := range recordedDays {
+		from := firstDay.AddDate(0, 0, d)
+		name := dayOf(from)
+		previous = recordDay(t, folder, from, previous, func(w *archive.DayWriter) error {
+			if name != dayOf(closes) {
+				return nil
+			}
+			void := archive.OutcomeRow{Market: marketID(0), Revision: 2, State: "void", Note: "A test.", DecidedAt: closes.Add(time.Hour)}
+			return archive.WriteTable(t.Context(), w, archive.Outcomes, "", seq([]archive.OutcomeRow{void}))
+		})
+		if abandoned && name == dayOf(closes.AddDate(0, 0, 1)) {
+			previous = abandon(t, folder, name, dayOf(closes))
+		}
+	}
+	return folder
+}
+
+// abandon makes the manifest of a day abandon the days from an earlier one on, and returns its hash.
+func abandon(t *testing.T, folder *archive.Folder, name, from string) string {
+	t.Helper()
+	d, err := archive.OpenDay(t.Context(), folder, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Manifest.AbandonedFrom = from
+	content, err := d.Manifest.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.Put(t.Context(), archive.Path(name, archive.ManifestName), bytes.NewReader(content), int64(len(content))); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Hash(content)
 }

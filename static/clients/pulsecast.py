@@ -726,6 +726,7 @@ class DataDay(TypedDict):
     day: str
     sha256: str
     previous: Optional[str]
+    abandonedFrom: Optional[str]
     first: Optional[str]
     last: Optional[str]
     rows: int

@@ -2562,6 +2562,11 @@ export interface components {
             /** @description SHA-256 of the previous day's manifest. Null for the first day. */
             previous: string | null;
             /**
+             * Format: date
+             * @description Null unless the database was restored from a backup. The days from this one up to the day before are then abandoned: use their observations, but none of their exported tables. This day's exported tables have what the backup had of them.
+             */
+            abandonedFrom: string | null;
+            /**
              * Format: date-time
              * @description Time of the first observation.
              */

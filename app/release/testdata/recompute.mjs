@@ -1,6 +1,7 @@
 // Recomputes the board of a data release with DuckDB, as docs/data.md and the page /method describe it.
 // It shares no code with the service. Usage: node recompute.mjs FOLDER MODULES. It prints each
 // difference, and how many numbers it compared.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
@@ -8,7 +9,18 @@ const [folder, modules] = process.argv.slice(2);
 const { DuckDBInstance } = createRequire(path.join(modules, "x.js"))("@duckdb/node-api");
 const db = await (await DuckDBInstance.create(":memory:")).connect();
 const rows = async (sql) => (await db.runAndReadAll(sql)).getRowObjectsJson();
-const table = (name) => `read_parquet('${folder}/days/*/${name}.parquet', filename = true, union_by_name = true)`;
+
+// The days whose decisions count, the latest first. The others are abandoned: see docs/data.md.
+const days = [];
+let from = null;
+for (const day of readdirSync(path.join(folder, "days")).sort().reverse()) {
+  const manifest = path.join(folder, "days", day, "manifest.json");
+  if (!existsSync(manifest) || (from !== null && day >= from)) continue;
+  from = JSON.parse(readFileSync(manifest, "utf8")).abandonedFrom ?? null;
+  days.push(`'${day}'`);
+}
+const table = (name) => `(SELECT * FROM read_parquet('${folder}/days/*/${name}.parquet', filename = true, union_by_name = true)
+  WHERE string_split(filename, '/')[-2] IN (${days.join(", ")}))`;
 
 await db.run(`
   CREATE TABLE board AS SELECT * FROM ${table("boards")}

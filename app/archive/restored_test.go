@@ -1,0 +1,182 @@
+package archive_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/backup"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
+)
+
+// backup writes a backup of the database.
+func (w *world) backup() (file string) {
+	w.t.Helper()
+	file = filepath.Join(w.t.TempDir(), "backup")
+	if _, err := backup.Make(w.t.Context(), backup.Options{Database: w.address, File: file}); err != nil {
+		w.t.Fatal(err)
+	}
+	return file
+}
+
+// restore returns the world with the database of a backup.
+func (w *world) restore(file string) *world {
+	w.t.Helper()
+	address := dbtest.Empty(w.t, w.db.Kind)
+	if _, err := backup.Restore(w.t.Context(), address, file, w.now); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.on(address)
+}
+
+// spans is an Exporter that notes the times for which it is asked.
+type spans struct{ asked []string }
+
+func (s *spans) Export(_ context.Context, _ *archive.DayWriter, from, to time.Time) error {
+	s.asked = append(s.asked, from.Format(time.DateOnly)+" to "+to.Format(time.DateOnly))
+	return nil
+}
+
+// TestRestoredDatabase checks which decisions the days sealed after a restore export, and which days
+// they abandon. No sealed day may change.
+func TestRestoredDatabase(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
+			exporter, hashes := &spans{}, map[string]string{}
+			w := newWorld(t, kind)
+			w.sealer.Exporters = []archive.Exporter{exporter}
+			// seal reads once on a day, and seals it.
+			seal := func(day int, wantFrom, wantSpan string) {
+				t.Helper()
+				w.set(at(day, 14))
+				w.readPlain()
+				exporter.asked = nil
+				w.set(at(day+1, 1))
+				w.mustTick()
+				d := w.open(archive.DayOf(at(day, 0)))
+				if got := d.Manifest.AbandonedFrom; got != wantFrom || !slices.Equal(exporter.asked, []string{wantSpan}) {
+					t.Errorf("November %d: it abandons days from %q and exports %q; want %q and %q", day, got, exporter.asked, wantFrom, wantSpan)
+				}
+				hashes[d.Manifest.Day] = d.Hash
+			}
+			seal(21, "", "0001-01-01 to 2026-11-22")
+			w.set(at(22, 12))
+			early := w.backup()
+			seal(22, "", "2026-11-22 to 2026-11-23")
+			seal(23, "", "2026-11-23 to 2026-11-24")
+			late := w.backup() // after the last sealed day
+			w.set(at(24, 9))
+			w = w.restore(early)
+			w.mustTick() // records the days 22 and 23
+			between := w.backup()
+			seal(24, "2026-11-22", "2026-11-22 to 2026-11-25")
+			seal(25, "", "2026-11-25 to 2026-11-26")
+			w = w.restore(early) // the same backup again
+			seal(26, "2026-11-22", "2026-11-22 to 2026-11-27")
+			w = w.restore(between)
+			seal(27, "2026-11-22", "2026-11-22 to 2026-11-28")
+			w = w.restore(late) // of the time before the first restore: 22 and 23 count again
+			seal(28, "2026-11-24", "2026-11-24 to 2026-11-29")
+			current := w.backup()
+			w = w.restore(current)
+			seal(29, "", "2026-11-29 to 2026-11-30")
+			w = w.on(dbtest.URL(t, kind)) // a new database
+			seal(30, "2026-11-21", "0001-01-01 to 2026-12-01")
+
+			if problems, notes := w.verify(); len(problems) > 0 || !slices.ContainsFunc(notes, func(n string) bool {
+				return strings.HasPrefix(n, "days/2026-11-28/manifest.json: the database was restored from a backup: decisions in the days from 2026-11-24 up to")
+			}) {
+				t.Errorf("problems %q, notes %q", problems, notes)
+			}
+			for name, hash := range hashes {
+				if w.open(name).Hash != hash {
+					t.Errorf("%s was changed", name)
+				}
+			}
+		})
+	}
+}
+
+// TestAbandoned checks which days' decisions count after one or more restores.
+func TestAbandoned(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ days, want string }{
+		{"21 22 23", ""},
+		{"21 22 23 24<22 25", "22 23"},
+		{"21 22 23 24<21 25", "21 22 23"},
+		{"21 22 23 24<22 25 26 27<26 28", "22 23 26"},
+		{"21 22 23 24<22 25 26<22 27", "22 23 24 25"},
+		{"21 22 23 24<22 25 26<24 27", "24 25"}, // the second backup is older than the first restore
+		{"21 23 25<22 26", "23"},                // without every day
+		{"", ""},
+	} {
+		var days []*archive.Manifest
+		for _, text := range strings.Fields(c.days) {
+			name, from, _ := strings.Cut(text, "<")
+			days = append(days, &archive.Manifest{Day: name, AbandonedFrom: from})
+		}
+		got := strings.Join(slices.Sorted(maps.Keys(archive.Abandoned(days))), " ")
+		if got != c.want {
+			t.Errorf("%s: got abandoned days %q, want %q", c.days, got, c.want)
+		}
+	}
+}
+
+// TestErasedTextsStayErased checks that texts which were erased after a backup aren't in days that are
+// sealed after it was restored. Hiding a text is an act of an admin, which a restore undoes.
+func TestErasedTextsStayErased(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			w.sealer.Exporters = []archive.Exporter{texts{[]string{"a", "b", "c"}}}
+			read := func() { w.read([]market.Market{yesNo("m")}, nil, []news.Item{post("n1"), post("n2")}) }
+			tomorrow := func() { w.set(w.now().AddDate(0, 0, 1)); w.mustTick() }
+			read()
+			tomorrow()
+			file := w.backup()
+			read()
+			err := archive.RequestRedaction(t.Context(), w.db, w.now(), true,
+				archive.Request{Table: archive.News, Record: "n1", Reason: "a judge said so"},
+				archive.Request{Table: archive.Agents, Record: "a", Reason: archive.Closed},
+				archive.Request{Table: archive.Predictions, Record: "p-b", Reason: archive.Hidden})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tomorrow()
+			w = w.restore(file)
+			read()
+			tomorrow()
+			want := []string{"[n2] [p-c] [b c]", "[n2] [p-c] [b c]", "[n2] [p-b p-c] [b c]"}
+			for i, name := range w.days() {
+				left := []string{}
+				for _, table := range []string{archive.News, archive.Predictions, archive.Agents} {
+					left = append(left, fmt.Sprint(slices.Sorted(maps.Keys(textsOf(w, name, table)))))
+				}
+				if got := strings.Join(left, " "); got != want[i] {
+					t.Errorf("%s: got texts of %s, want of %s", name, got, want[i])
+				}
+			}
+			if problems, _ := w.verify(); len(problems) > 0 || len(w.days()) != 3 {
+				t.Errorf("days %v, problems %q", w.days(), problems)
+			}
+			got := w.redactions("2026-11-23")
+			slices.Sort(got)
+			if want := []string{"agents a closed", "news n1 a judge said so", "predictions p-a closed"}; !slices.Equal(got, want) {
+				t.Errorf("got redactions %q, want %q", got, want)
+			}
+		})
+	}
+}
