@@ -54,6 +54,13 @@ func (a *API) publishBatch(limits *httpserver.Limits) fiber.Handler {
 		if err != nil {
 			return err
 		}
+		if batch.IdempotencyKey != "" && !batch.DryRun {
+			release, err := a.Publisher.Claim(c.UserContext(), &batch)
+			if err != nil {
+				return err
+			}
+			defer release()
+		}
 		answer, err := a.answered(c, &batch)
 		if err != nil {
 			return err
@@ -117,7 +124,8 @@ func (a *API) answered(c *fiber.Ctx, batch *prediction.BatchSubmission) ([]byte,
 	return a.Publisher.Answered(c.UserContext(), batch)
 }
 
-// awaited is like answered, but waits for the first request, which may be the one that used up the limit.
+// awaited is like answered, but waits for the first request if another node is storing it. It may be the one that used
+// up the limit.
 func (a *API) awaited(c *fiber.Ctx, batch *prediction.BatchSubmission) ([]byte, error) {
 	if batch.IdempotencyKey == "" {
 		return nil, nil

@@ -177,7 +177,8 @@ func TestBatchCountsAsItsItems(t *testing.T) {
 	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 20, Per: time.Hour} })
 }
 
-// bothAsk delays every transaction that publishes until two requests have looked for a stored answer and found none.
+// bothAsk delays every transaction that publishes until two requests have looked for a stored answer and found none, or
+// for a second, because a repeat that waits doesn't look.
 type bothAsk struct {
 	on    atomic.Bool
 	asked atomic.Int64
@@ -188,6 +189,7 @@ func (b *bothAsk) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Co
 	if b.on.Load() && strings.Contains(e.Query, "agent_tallies") {
 		select {
 		case <-b.both:
+		case <-time.After(time.Second):
 		case <-ctx.Done():
 		}
 	}
@@ -201,26 +203,33 @@ func (b *bothAsk) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 }
 
 // TestBatchRepeatInFlight checks that a batch that is sent again while the first is being stored counts as one and
-// gets the first one's answer, whether or not the limit has enough left for both.
+// gets the first one's answer: on one node whether or not the limit has enough left for both, and on another node.
 func TestBatchRepeatInFlight(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends {
 		for name, c := range map[string]struct {
-			limit int
-			left  string // after the batch, its repeat and a dry run
-		}{"enough for both": {40, "26"}, "enough for one": {20, "6"}} {
+			limit, nodes int
+			left         string // after the batch, its repeat and a dry run
+		}{"enough for both": {40, 1, "26"}, "enough for one": {20, 1, "6"}, "two nodes": {40, 2, "26"}} {
+			if c.nodes > 1 && !b.redis {
+				continue
+			}
 			t.Run(b.name+", "+name, func(t *testing.T) {
 				t.Parallel()
 				delay := &bothAsk{both: make(chan struct{})}
-				s := run(t, configure(t, b, func(cfg *config.Config) { cfg.RateLimitWrites = config.Rate{N: c.limit, Per: time.Hour} }), app.Options{
-					CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: delay,
-				})
+				cfg := configure(t, b, func(cfg *config.Config) { cfg.RateLimitWrites = config.Rate{N: c.limit, Per: time.Hour} })
+				options := app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: delay}
+				s := run(t, cfg, options)
+				nodes := []*service{s, s}
+				if c.nodes > 1 {
+					nodes[1] = run(t, cfg, options)
+				}
 				key := s.register(t, "Ada")
 				delay.on.Store(true)
 				var answers [2]answer
 				var all sync.WaitGroup
-				for i := range answers {
-					all.Go(func() { answers[i] = s.batch(t, key, batchOf(12, nil), "Idempotency-Key", "k") })
+				for i, node := range nodes {
+					all.Go(func() { answers[i] = node.batch(t, key, batchOf(12, nil), "Idempotency-Key", "k") })
 				}
 				all.Wait()
 				if one, two := answers[0].fine(), answers[1].fine(); string(one.raw) != string(two.raw) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,6 +32,44 @@ func (s storedAnswer) repeat(bodyHash [32]byte) ([]byte, error) {
 		return nil, problem.IdempotencyMismatch()
 	}
 	return s.Response, nil
+}
+
+// claims are the keys of the requests that this node is handling.
+type claims struct {
+	mu   sync.Mutex
+	held map[agentKey]chan struct{} // closed on release
+}
+
+// Claim waits until this node handles no other request with the key of s, so that a repeat isn't charged while the
+// first request is between its charge and its answer. The caller must call release after the answer. Claim returns
+// unavailable after five seconds.
+func (p *Publisher) Claim(ctx context.Context, s *BatchSubmission) (release func(), err error) {
+	key, mine := agentKey{s.Agent.ID, s.IdempotencyKey}, make(chan struct{})
+	patience := time.NewTimer(p.committer.heldWait)
+	defer patience.Stop()
+	for {
+		p.claims.mu.Lock()
+		first, held := p.claims.held[key]
+		if !held {
+			p.claims.held[key] = mine
+		}
+		p.claims.mu.Unlock()
+		if !held {
+			return func() {
+				p.claims.mu.Lock()
+				delete(p.claims.held, key)
+				p.claims.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		select {
+		case <-first:
+		case <-patience.C:
+			return nil, problem.Unavailable("The first request with this Idempotency-Key is still being handled. Send the same request again.", time.Second)
+		case <-ctx.Done():
+			return nil, fmt.Errorf("publish: %w", ctx.Err())
+		}
+	}
 }
 
 // Answered returns the answer to the first request with the key of s, or nil if there was none. It returns

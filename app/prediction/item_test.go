@@ -3,7 +3,9 @@ package prediction_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -197,6 +199,52 @@ func TestBatchRepeatWaits(t *testing.T) {
 			t.Errorf("%d predictions are stored", d.stored(t))
 		}
 	})
+}
+
+// TestClaim checks that one request of an agent at a time has a key, and that the others wait for it, but not forever.
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	d := open(t, dbtest.Open(t, database.SQLite))
+	s, other := d.batch("k"), d.batch("other")
+	release, err := d.Claim(t.Context(), &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, err := d.Claim(t.Context(), &other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Claim(ended, &s); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller that left: %v", err)
+	}
+	d.HeldWait(time.Millisecond)
+	if _, err := d.Claim(t.Context(), &s); codeOf(err) != "unavailable" || problem.As(err).RetryAfter <= 0 {
+		t.Errorf("after the longest wait: %v", err)
+	}
+	d.HeldWait(time.Minute)
+	var holders, most atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			release, err := d.Claim(t.Context(), &s)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			most.Store(max(most.Load(), holders.Add(1)))
+			runtime.Gosched()
+			holders.Add(-1)
+			release()
+		})
+	}
+	release()
+	all.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d requests had the key at once", most.Load())
+	}
 }
 
 // TestAwaitAnswer checks that AwaitAnswer waits for a request that this node or another is storing, and that without

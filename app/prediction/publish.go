@@ -41,6 +41,7 @@ type Publisher struct {
 	news    news.Store
 
 	committer *committer
+	claims    claims
 	failing   atomic.Bool // the last batch was not stored
 }
 
@@ -48,7 +49,9 @@ type Publisher struct {
 // intervals of the market feed), the publisher warns that it has no fresh price. baseURL is the service's
 // public address.
 func NewPublisher(db *database.DB, now func() time.Time, fresh time.Duration, baseURL string) *Publisher {
-	p := &Publisher{db: db, now: now, fresh: fresh, marketPages: baseURL + "/markets/"}
+	p := &Publisher{
+		db: db, now: now, fresh: fresh, marketPages: baseURL + "/markets/", claims: claims{held: map[agentKey]chan struct{}{}},
+	}
 	batches := 1
 	if db.Kind == database.Postgres {
 		batches = postgresBatches
