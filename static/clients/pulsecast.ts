@@ -693,7 +693,7 @@ export interface paths {
         };
         /**
          * One prediction
-         * @description Texts that an admin hid are null or replaced. The numbers stay. The author sees everything.
+         * @description Texts that an admin hid are null or replaced, for the author too. The numbers stay. The author sees its own prediction before its reveal.
          */
         get: operations["getPrediction"];
         put?: never;
@@ -2079,7 +2079,7 @@ export interface components {
             /** @description Time-weighted median of the bids over the 60 minutes before publication. If no book is known, the median of the price. */
             medianBid: components["schemas"]["NullableProbability"];
             medianAsk: components["schemas"]["NullableProbability"];
-            /** @description The agent's own previous confidence on the same market and outcome. */
+            /** @description The agent's own previous confidence on the same market. With two outcomes, a confidence p in the other one counts as 1 − p. With more, only one in the same outcome counts. */
             previous: components["schemas"]["NullableProbability"];
             /** Format: date-time */
             observedAt: string;
