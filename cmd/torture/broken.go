@@ -36,10 +36,10 @@ var breakages = []breakage{
 		edits: []edit{
 			{"app/prediction/batch.go", "\t\tb, err = p.storeBatch(ctx, tx, list)\n\t\treturn err\n",
 				"\t\tb, err = p.storeBatch(ctx, tx, list)\n\t\tif err == nil && " + is("ack") + " {\n" +
-					"\t\t\tfor i, w := range list {\n\t\t\t\tif !b.held(w) {\n\t\t\t\t\tw.finish(b.results[i].answer, b.results[i].err)\n\t\t\t\t}\n\t\t\t}\n" +
+					"\t\t\tfor i, w := range list {\n\t\t\t\tif !b.held(w) {\n\t\t\t\t\tw.finish(b.results[i])\n\t\t\t\t}\n\t\t\t}\n" +
 					"\t\t\ttime.Sleep(50 * time.Millisecond)\n\t\t}\n\t\treturn err\n"},
-			{"app/prediction/committer.go", "\tw.answer, w.err = answer, err\n",
-				"\tselect {\n\tcase <-w.done:\n\t\tif " + is("ack") + " {\n\t\t\treturn\n\t\t}\n\tdefault:\n\t}\n\tw.answer, w.err = answer, err\n"},
+			{"app/prediction/committer.go", "\tw.result = r\n",
+				"\tselect {\n\tcase <-w.done:\n\t\tif " + is("ack") + " {\n\t\t\treturn\n\t\t}\n\tdefault:\n\t}\n\tw.result = r\n"},
 		},
 	},
 	{
@@ -54,8 +54,8 @@ var breakages = []breakage{
 	},
 	{
 		name: "update", does: "A settlement writes no update.", checks: []string{"nodes"},
-		edits: []edit{{"app/settlement/batch.go", "\tb.updates = append(b.updates, i.moved(&row, b.now))\n",
-			"\tif !" + is("update") + " {\n\t\tb.updates = append(b.updates, i.moved(&row, b.now))\n\t}\n"}},
+		edits: []edit{{"app/settlement/batch.go", "\tb.updates = append(b.updates, i.moved(&row, b.now, b.withheld))\n",
+			"\tif !" + is("update") + " {\n\t\tb.updates = append(b.updates, i.moved(&row, b.now, b.withheld))\n\t}\n"}},
 	},
 	{
 		name: "sync", does: "Postgres confirms a publish before it is on disk (synchronous_commit=off).", checks: []string{"databases"},
@@ -64,8 +64,8 @@ var breakages = []breakage{
 	},
 	{
 		name: "lease", does: "A node that finds a lease held tries again only after an hour.", checks: []string{"cluster"},
-		edits: []edit{{"app/worker/worker.go", "\t\t\tw.hold(ctx, job)\n\t\t}\n\t\tpause(ctx, job.life()/4)\n",
-			"\t\t\tw.hold(ctx, job)\n\t\t}\n\t\tif " + is("lease") + " {\n\t\t\tpause(ctx, time.Hour)\n\t\t}\n\t\tpause(ctx, job.life()/4)\n"}},
+		edits: []edit{{"app/worker/worker.go", "\t\t\trest = max(rest, w.hold(ctx, job))\n\t\t}\n",
+			"\t\t\trest = max(rest, w.hold(ctx, job))\n\t\t}\n\t\tif " + is("lease") + " {\n\t\t\trest = time.Hour\n\t\t}\n"}},
 	},
 	{
 		name: "own", does: "A reader with a key gets copies that may lack its own writes.", checks: []string{"cluster"},
@@ -78,8 +78,8 @@ var breakages = []breakage{
 	},
 	{
 		name: "500", does: "A publish that the database doesn't confirm is answered 500.", checks: []string{"outages"},
-		edits: []edit{{"app/prediction/batch.go", "\tfor _, w := range list {\n\t\tw.finish(nil, err)",
-			"\tif " + is("500") + " {\n\t\terr = errors.New(\"broken\")\n\t}\n\tfor _, w := range list {\n\t\tw.finish(nil, err)"}},
+		edits: []edit{{"app/prediction/batch.go", "\tfor _, w := range list {\n\t\tw.finish(result{err: err})",
+			"\tif " + is("500") + " {\n\t\terr = errors.New(\"broken\")\n\t}\n\tfor _, w := range list {\n\t\tw.finish(result{err: err})"}},
 	},
 	{
 		name: "breaker", does: "Nothing ends the requests that wait for a database that doesn't answer.", checks: []string{"outages"}, fault: "answered too late",
@@ -140,8 +140,8 @@ var breakages = []breakage{
 	},
 	{
 		name: "silent", does: "A request waits for an archive that doesn't answer until its own time is over.", checks: []string{"optional parts"}, fault: "answered too late",
-		edits: []edit{{"app/archive/breaker.go", "\tlate := time.NewTimer(openWithin)\n",
-			"\twithin := openWithin\n\tif " + is("silent") + " {\n\t\twithin = time.Minute\n\t}\n\tlate := time.NewTimer(within)\n"}},
+		edits: []edit{{"app/archive/breaker.go", "\tover := time.NewTimer(openWithin)\n",
+			"\twithin := openWithin\n\tif " + is("silent") + " {\n\t\twithin = time.Minute\n\t}\n\tover := time.NewTimer(within)\n"}},
 	},
 	{
 		name: "unreadable", does: "A read of an archive that can't be read is answered 500.", checks: []string{"optional parts"}, fault: ": 500 after",
