@@ -20,8 +20,8 @@ export UPSTREAM_SAMPLES
 endif
 
 # PKG lists the packages that `make test` and `make bench` cover. The longest stand first, so that none of them runs
-# alone at the end. ARGS adds arguments for go test.
-PKG ?= ./app ./app/settlement ./app/api ./app/leaderboard ./cmd/torture ./app/replay ./app/agent ./app/prediction ./... ./.ci/skips
+# alone at the end. The torture stands where few others run, because it measures waits. ARGS adds arguments for go test.
+PKG ?= ./app ./app/settlement ./app/api ./app/leaderboard ./app/replay ./app/agent ./app/prediction ./... ./.ci/skips
 ARGS ?=
 # SQLite in pure Go is slow under the race detector, so `make race` leaves out packages without
 # goroutines.
