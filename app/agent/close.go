@@ -203,6 +203,10 @@ type Author struct{ Name, Model string }
 
 // OpenAmong returns the agents in ids whose accounts aren't closed, as they are stored now.
 func OpenAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]Author, error) {
+	open := make(map[uuid.UUID]Author, len(ids))
+	if len(ids) == 0 {
+		return open, nil
+	}
 	type row struct {
 		ID uuid.UUID `bun:",type:uuid"`
 	}
@@ -210,20 +214,21 @@ func OpenAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]
 	for i, id := range ids {
 		rows[i].ID = id
 	}
-	open := make(map[uuid.UUID]Author, len(ids))
-	if len(rows) == 0 {
-		return open, nil
-	}
 	var found []struct {
 		ID uuid.UUID `bun:",type:uuid"`
 		Author
 	}
-	err := database.ScanRows(ctx, db, "SELECT a.id, a.name, a.model FROM v JOIN agents AS a ON a.id = v.id WHERE a.closed_at IS NULL", rows, &found)
+	// Subqueries look up each agent. For a join, Postgres may read the whole table.
+	err := database.ScanRows(ctx, db, `SELECT v.id,
+		COALESCE((SELECT a.name FROM agents AS a WHERE a.id = v.id AND a.closed_at IS NULL), '') AS name,
+		COALESCE((SELECT a.model FROM agents AS a WHERE a.id = v.id), '') AS model FROM v`, rows, &found)
 	if err != nil {
 		return nil, fmt.Errorf("read agents with an open account: %w", err)
 	}
 	for _, f := range found {
-		open[f.ID] = f.Author
+		if f.Name != "" { // every agent has a name
+			open[f.ID] = f.Author
+		}
 	}
 	return open, nil
 }
