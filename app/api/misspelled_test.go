@@ -127,7 +127,7 @@ func TestRefusalsNameTheMistake(t *testing.T) {
 			status int
 			says   string
 		}{
-			"an ended session":     {call{path: "/api/stats", bearer: session}, 401, "POST /api/session with your API key for a new token"},
+			"an ended session":     {call{path: "/api/stats", bearer: session}, 401, "POST /api/session with your API key: you get a new token"},
 			"a key in X-API-Key":   {call{path: "/api/stats", header: map[string]string{"X-API-Key": key}}, 401, "X-API-Key isn't read"},
 			"a key in the address": {call{path: "/api/stats?api_key=" + key}, 401, "api_key isn't read"},
 			"no Bearer":            {call{path: "/api/stats", header: map[string]string{"Authorization": key}}, 401, "Authorization: Bearer"},

@@ -73,7 +73,7 @@ func TestUnreadableKeys(t *testing.T) {
 			n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
 			grace, want := "grace", map[string]string{"accepted": "grace", "not active": invalid, "accepted JWT": "grace"}[judged]
 			if answer == "" {
-				grace = provider.jwt(fields{"iss": provider.URL, "sub": "s1", "username": "grace", "scope": "f", "exp": n.clock.now().Add(time.Hour).Unix()})
+				grace = provider.jwt(fields{"iss": provider.URL, "sub": "s1", "username": "grace", "scope": "f", "aud": "pulsecast", "exp": n.clock.now().Add(time.Hour).Unix()})
 				n.want(t, provider.jwt(fields{"iss": "https://elsewhere.example"}), invalid) // reads the provider's keys
 			}
 			provider.fail(func(w http.ResponseWriter, r *http.Request) {

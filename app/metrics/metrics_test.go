@@ -73,7 +73,7 @@ func TestArchive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exec("INSERT INTO archive_days (day, manifest, hash, sealed_at) VALUES ('2026-11-18', ?, ?, ?)", string(manifest), []byte{1}, noon)
+		exec("INSERT INTO archive_days (day, manifest, hash, sealed_at, abandoned) VALUES ('2026-11-18', ?, ?, ?, FALSE)", string(manifest), []byte{1}, noon)
 		for _, day := range []string{"2026-11-19", "2026-11-21"} {
 			exec("INSERT INTO archive_segments (id, day, kind, source, records, content, created_at) VALUES (?, ?, 'prices', 'x', 0, ?, ?)", database.NewID(noon), day, []byte{1}, noon)
 		}

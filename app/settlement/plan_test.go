@@ -37,7 +37,7 @@ func TestPendingIsFoundByItsIndex(t *testing.T) {
 	w.must(s.FixBaselines(t.Context(), m.ID))
 	looked := 0
 	for _, query := range seen.asked {
-		if !strings.Contains(query, "AS previous") {
+		if !strings.Contains(query, "AS said") {
 			continue
 		}
 		looked++

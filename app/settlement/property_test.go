@@ -177,7 +177,11 @@ func checkNaively(w *world) {
 	w.must(w.db.NewSelect().Model(&all).Order("p.id").Scan(ctx))
 	var ranked, resolved int
 	next := map[string]int{}
-	latest := map[string]float64{}
+	said := map[string][]prediction.Prediction{} // by agent and market
+	outcomes := map[string]int{}                 // by market
+	for id, m := range w.markets {
+		outcomes[id] = len(m.Outcomes)
+	}
 	clusters := map[string]score.Cluster{}
 	categories := map[string]string{}
 	w.must(eachCluster(ctx, w.db, func(agent uuid.UUID, event, category string) {
@@ -195,16 +199,25 @@ func checkNaively(w *world) {
 				w.t.Errorf("prediction %s has weight index %d, want %d", p.ID, *p.WeightIndex, next[key])
 			}
 			next[key]++
-			belief := fmt.Sprint(p.AgentID, p.MarketID, *p.OutcomeIndex)
-			if before, ok := latest[belief]; ok != (p.BaselinePrevious != nil) || (ok && before != *p.BaselinePrevious) {
-				w.t.Errorf("prediction %s has previous %v, want %v (exists: %t)", p.ID, p.BaselinePrevious, before, ok)
+			before, ok := 0., false
+			for _, b := range said[fmt.Sprint(p.AgentID, p.MarketID)] {
+				switch same := *b.OutcomeIndex == *p.OutcomeIndex; {
+				case same:
+					before, ok = b.Confidence, true
+				case outcomes[p.MarketID] == 2:
+					before, ok = score.Complement(b.Confidence), true
+				}
+			}
+			if ok != (p.BaselinePrevious != nil) || (ok && before != *p.BaselinePrevious) {
+				w.t.Errorf("prediction %s has previous %v, want %v (exists: %t)", p.ID, show(p.BaselinePrevious), before, ok)
 			}
 			if q, ok := p.Bounds().Clamp(p.Confidence); !ok || q != *p.Baseline {
 				w.t.Errorf("prediction %s has baseline %v, want %v", p.ID, *p.Baseline, q)
 			}
 		}
 		if p.MarketID != "" {
-			latest[fmt.Sprint(p.AgentID, p.MarketID, *p.OutcomeIndex)] = p.Confidence
+			of := fmt.Sprint(p.AgentID, p.MarketID)
+			said[of] = append(said[of], p)
 		}
 		if p.Status != prediction.Resolved {
 			continue

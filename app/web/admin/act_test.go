@@ -410,7 +410,7 @@ func TestSystemPageShowsTheArchive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exec("INSERT INTO archive_days (day, manifest, hash, sealed_at) VALUES (?, ?, ?, ?)", day(2), string(manifest), []byte{1}, h.now)
+		exec("INSERT INTO archive_days (day, manifest, hash, sealed_at, abandoned) VALUES (?, ?, ?, ?, FALSE)", day(2), string(manifest), []byte{1}, h.now)
 		says(day(2))
 		says("1 day and 3 segments wait")
 		if err := database.SetSetting(t.Context(), db, "archive", `{"Failures":4}`); err != nil {
