@@ -98,21 +98,6 @@ func (r *dayRow) day() (SealedDay, error) {
 	return SealedDay{Day: r.Day, Manifest: m, Hash: hex.EncodeToString(r.Hash), SealedAt: r.SealedAt.UTC()}, nil
 }
 
-// ownDays returns the last sealed day that isn't abandoned, and the first abandoned day after it. Both are "" if there
-// is none.
-func ownDays(ctx context.Context, db bun.IDB) (last, abandoned string, err error) {
-	one := func(into *string, column, condition string, args ...any) error {
-		return db.NewSelect().Model((*dayRow)(nil)).ColumnExpr(column).Where(condition, args...).Scan(ctx, into)
-	}
-	if err = one(&last, "COALESCE(MAX(day), '')", "NOT abandoned"); err == nil {
-		err = one(&abandoned, "COALESCE(MIN(day), '')", "day > ?", last)
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("look for abandoned days of the archive: %w", err)
-	}
-	return last, abandoned, nil
-}
-
 // SealedUntil returns the end of the last sealed day, or the zero time if none is sealed. The
 // archive holds everything observed before it.
 func SealedUntil(ctx context.Context, db bun.IDB) (time.Time, error) {

@@ -128,20 +128,6 @@ func (m *Manifest) abandonsEarlier() bool {
 	return err == nil && m.AbandonedFrom < m.Day
 }
 
-// Abandoned returns those of the days, oldest first, whose decisions don't count, because a later day that counts
-// abandons them; see Manifest.AbandonedFrom.
-func Abandoned(days []*Manifest) map[string]bool {
-	abandoned, from := map[string]bool{}, ""
-	for _, m := range slices.Backward(days) {
-		if from != "" && m.Day >= from {
-			abandoned[m.Day] = true
-			continue
-		}
-		from = m.AbandonedFrom
-	}
-	return abandoned
-}
-
 // strayName returns a file name that would lead outside the folder of the day, if there is one.
 func (m *Manifest) strayName() (name string, found bool) {
 	var names []string

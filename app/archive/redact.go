@@ -125,34 +125,6 @@ func (s *Sealer) requestErasures(ctx context.Context) error {
 	return database.SetSetting(ctx, s.DB, closedSetting, until.Add(-overlap).UTC().Format(time.RFC3339))
 }
 
-// recallErasures requests the erasures that sealed days list and the database doesn't know, because they were
-// requested after the backup that it was restored from. Otherwise the next days would bring the texts back. Texts that
-// an admin hid are left out: the restore has undone that act, and the admin may repeat it.
-func (s *Sealer) recallErasures(ctx context.Context) error {
-	days, err := StoredDays(ctx, s.Storage)
-	if err != nil {
-		return err
-	}
-	seen := map[record]bool{}
-	for _, day := range days {
-		var list []Redaction
-		if err := readJSON(ctx, s.Storage, Path(day, RedactionsName), &list); err != nil {
-			return err
-		}
-		var requests []Request
-		for _, r := range list {
-			if key := (record{r.Table, r.Record}); r.Reason != Hidden && !seen[key] {
-				seen[key] = true
-				requests = append(requests, Request{Table: r.Table, Record: r.Record, Reason: r.Reason})
-			}
-		}
-		if err := RequestRedaction(ctx, s.DB, s.Now(), false, requests...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 const (
 	requestsAtOnce = 500
 	redactedDays   = 400 // days after which progress is stored
