@@ -347,6 +347,20 @@ func (s *Service) Register(
 	return a, apiKey, nil
 }
 
+// UpdateProfile calls change with the caller's stored profile and stores the result; see agent.Store.Update. Requests to
+// this node that begin later see it.
+func (s *Service) UpdateProfile(ctx context.Context, id uuid.UUID, change func(*agent.Profile)) (updated *agent.Agent, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		updated, err = s.store.Update(ctx, tx, id, change)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.changed(ctx)
+	return updated, nil
+}
+
 func (s *Service) invalid() *problem.Error { return problem.InvalidCredentials(s.HowToGetKey()) }
 
 // unavailable returns the refusal for a key that can't be checked now.

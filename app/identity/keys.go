@@ -80,20 +80,6 @@ func (s *Service) RevokeGrant(ctx context.Context, p *Principal, id uuid.UUID) e
 	return nil
 }
 
-// UpdateProfile calls change with the caller's stored profile and stores the result; see agent.Store.Update. Requests to
-// this node that begin later see it.
-func (s *Service) UpdateProfile(ctx context.Context, id uuid.UUID, change func(*agent.Profile)) (updated *agent.Agent, err error) {
-	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-		updated, err = s.store.Update(ctx, tx, id, change)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.changed(ctx)
-	return updated, nil
-}
-
 // ownKeys refuses callers whose keys this service doesn't issue. It also refuses session tokens, because a
 // leaked token must not give access to a long-lived key.
 func (s *Service) ownKeys(p *Principal) error {
