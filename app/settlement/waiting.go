@@ -26,8 +26,7 @@ func (s *Service) Unsettled(ctx context.Context, limit int) ([]string, error) {
 		Join("LEFT JOIN market_outcomes AS o ON o.market_id = m.id").
 		Where("NOT m.sample").
 		Where("o.decided_at > ? OR ((o.market_id IS NULL OR o.state = 'open' OR NOT o.applied) AND (m.active OR m.closed)"+
-			" AND EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open'))",
-			s.now().UTC().AddDate(0, 0, -7)).
+			" AND EXISTS (?))", s.now().UTC().AddDate(0, 0, -7), SelectOpenReferences(s.db.Reader, "m.id")).
 		OrderExpr("CASE WHEN m.active OR m.closed THEN 0 ELSE 1 END, m.observed_at, m.id").Limit(int64(limit)).Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("read unsettled markets: %w", err)
