@@ -76,27 +76,6 @@ func (p *publishers) seal() {
 	p.sealed = true
 }
 
-// destroy removes a database, as a lost disk or a mistyped command would.
-func destroy(t *testing.T, address string) {
-	t.Helper()
-	if path, ok := database.SQLitePath(address); ok {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			os.Remove(path + suffix)
-		}
-		return
-	}
-	db, err := database.Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for _, statement := range []string{"DROP SCHEMA public CASCADE", "CREATE SCHEMA public"} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestDrill runs the drill of docs/operations.md: it backs up under load, destroys the database and
 // restores it. Every prediction that was acknowledged before the backup began exists exactly once.
 func TestDrill(t *testing.T) {
@@ -132,7 +111,7 @@ func TestDrill(t *testing.T) {
 			load.stop.Store(true)
 			load.wg.Wait()
 			p.stop(syscall.SIGKILL)
-			destroy(t, address)
+			dbtest.Destroy(t, address) // as a lost disk or a mistyped command would
 			must(t, settings, "restore", file)
 
 			again := startProcess(t, settings, "serve")

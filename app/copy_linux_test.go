@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // terminal returns both ends of a new terminal: what a program writes to tty can be read from screen.
@@ -43,7 +46,7 @@ func terminal(t *testing.T) (screen, tty *os.File) {
 func TestCopyShowsProgress(t *testing.T) {
 	t.Parallel()
 	screen, tty := terminal(t)
-	cmd := command(t, nil, "copy", "--from", "sqlite://"+demoCopy(t), "--to", emptyPostgres(t))
+	cmd := command(t, nil, "copy", "--from", "sqlite://"+demoCopy(t), "--to", dbtest.Empty(t, database.Postgres))
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, tty
 	if err := cmd.Start(); err != nil {

@@ -17,14 +17,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// emptyPostgres returns the address of a Postgres database without tables.
-func emptyPostgres(t *testing.T) string {
-	t.Helper()
-	address := dbtest.URL(t, database.Postgres)
-	destroy(t, address)
-	return address
-}
-
 // ended runs a command to its end and returns its exit code and output.
 func ended(t *testing.T, cmd *exec.Cmd) (code int, out, failed string) {
 	t.Helper()
@@ -122,7 +114,7 @@ func forecasts(t *testing.T, address string) (list []string) {
 // TestCopyCommand copies a SQLite install to an empty Postgres, and then tries to copy to the same target again.
 func TestCopyCommand(t *testing.T) {
 	t.Parallel()
-	from, to := "sqlite://"+demoCopy(t), emptyPostgres(t)
+	from, to := "sqlite://"+demoCopy(t), dbtest.Empty(t, database.Postgres)
 	code, out, failed := ended(t, command(t, nil, "copy", "--from", from, "--to", to))
 	if code != 0 || failed != "" || !regexp.MustCompile(`(?m)^copied \d+ rows in \S+; the checksums of both sides agree\.`).MatchString(out) {
 		t.Fatalf("exit code %d, stderr %q\n%s", code, failed, out)
@@ -145,7 +137,7 @@ func TestCopyRefusals(t *testing.T) {
 		startProcess(t, []string{"DATABASE_URL=" + served[kind]}, "serve")
 	}
 	absent := "sqlite://" + t.TempDir() + "/absent.db"
-	to := emptyPostgres(t)
+	to := dbtest.Empty(t, database.Postgres)
 	for name, c := range map[string]struct {
 		args []string
 		code int
@@ -199,7 +191,7 @@ const gate = `CREATE SCHEMA gate;
 // one on the target after the kill. A second run completes the copy.
 func TestKilledCopy(t *testing.T) {
 	t.Parallel()
-	from, to := "sqlite://"+demoCopy(t), emptyPostgres(t)
+	from, to := "sqlite://"+demoCopy(t), dbtest.Empty(t, database.Postgres)
 	db, err := database.Open(t.Context(), to)
 	if err != nil {
 		t.Fatal(err)

@@ -88,6 +88,19 @@ func Empty(t testing.TB, kind database.Kind) string {
 		return "sqlite://" + filepath.Join(t.TempDir(), "new", "pulsecast.db")
 	}
 	address := URL(t, kind)
+	Destroy(t, address)
+	return address
+}
+
+// Destroy deletes the file of a SQLite database, or everything in a Postgres database.
+func Destroy(t testing.TB, address string) {
+	t.Helper()
+	if path, ok := database.SQLitePath(address); ok {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			os.Remove(path + suffix)
+		}
+		return
+	}
 	db, err := database.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +111,6 @@ func Empty(t testing.TB, kind database.Kind) string {
 			t.Fatal(err)
 		}
 	}
-	return address
 }
 
 var sqliteURL = Filled(unfilled)
