@@ -226,8 +226,8 @@ type revealing struct {
 }
 
 // reveal makes the predictions public that meet a condition. It also adds their search words and citations, and
-// counts them on their markets. The archive lists a void prediction on the day of its reveal. tx must hold the tallies of their agents. It must be the last step of a
-// transaction; see CountOnMarkets.
+// counts them on their markets. The archive lists a void prediction on the day of its reveal. tx must hold the
+// tallies of their agents. It must be the last step of a transaction; see CountOnMarkets.
 func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now time.Time) error {
 	if len(keys) == 0 {
 		return nil

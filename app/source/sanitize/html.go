@@ -17,8 +17,8 @@ type Fragment struct {
 	Links []Link
 }
 
-// maxHTML is how much of a fragment is read, in bytes. The longest posts have 40,000 characters. The decoder has no
-// limit of its own on the depth of elements, and each open one costs memory.
+// maxHTML is how much of a fragment is read, in bytes. The longest posts have 40,000 characters. The limit keeps nested
+// elements from filling the memory, because the decoder remembers every open element.
 const maxHTML = 256 << 10
 
 // ReadHTML returns the visible text and the links of a fragment, of which it reads the first 256 KiB. It leaves out
