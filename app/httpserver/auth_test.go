@@ -37,9 +37,6 @@ func TestCredentials(t *testing.T) {
 		{"two tokens", []string{"Bearer good good"}, "invalid_credentials", "invalid_credentials"},
 		{"two in one header", []string{"Bearer good, Bearer good"}, "invalid_credentials", "invalid_credentials"},
 		{"two headers", []string{"Bearer good", "Bearer good"}, "invalid_credentials", "invalid_credentials"},
-		{"quoted", []string{`Bearer "good"`}, "invalid_credentials", "invalid_credentials"},
-		{"not ASCII", []string{"Bearer gööd"}, "invalid_credentials", "invalid_credentials"},
-		{"too long", []string{"Bearer " + strings.Repeat("a", maxBearer+1)}, "invalid_credentials", "invalid_credentials"},
 		{"disabled", []string{"Bearer disabled"}, "agent_disabled", "agent_disabled"},
 		{"provider down", []string{"Bearer down"}, "unavailable", "unavailable"},
 	}
@@ -68,18 +65,5 @@ func TestCredentials(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestKeyHintNamesTheWay(t *testing.T) {
-	t.Parallel()
-	cfg := testOptions(nil).Config
-	cfg.Registration = "closed"
-	if got := keyHint(cfg); !strings.Contains(got, "operator") {
-		t.Error(got)
-	}
-	cfg.IdentityURL = "https://id.test"
-	if got := keyHint(cfg); !strings.Contains(got, "https://id.test") {
-		t.Error(got)
 	}
 }

@@ -213,7 +213,7 @@ func (s *Server) refuseMalformed(fctx *fasthttp.RequestCtx, err error) {
 	most, anonymous := s.maxBody(&fctx.Request.Header)
 	p := malformed(err, most)
 	if anonymous && p.Code == problem.CodePayloadTooLarge.Name {
-		p = problem.MissingCredentials(s.keyHint).With(err)
+		p = problem.MissingCredentials(s.opts.HowToGetKey).With(err)
 	}
 	if c, ok := fctx.Conn().(*strictConn); ok {
 		c.unread.Store(true)

@@ -49,6 +49,8 @@ type Options struct {
 	// Authenticate returns the owner of a bearer. A refusal is a *problem.Error with status 401. Any other
 	// error goes to the client as it is (503 while the identity provider is down). admit may be nil.
 	Authenticate func(ctx context.Context, bearer string, admit Admit) (Principal, error)
+	// HowToGetKey is the sentence that ends every 401 about a missing key.
+	HowToGetKey string
 	// CredentialEpoch changes when a credential may have ended. The server then checks the bearers of all
 	// streams. If nil, it checks them once a minute.
 	CredentialEpoch func() uint64
@@ -82,8 +84,7 @@ type Server struct {
 	mounted   Mounted              // nil: nothing
 	proxies   []netip.Prefix
 	baseURL   string
-	keyHint   string // ends the 401s of this package
-	https     bool   // links and HSTS, also behind a proxy
+	https     bool // links and HSTS, also behind a proxy
 	accessLog bool
 	health    *health
 	streams   *streams
@@ -113,7 +114,6 @@ func New(opts Options) *Server {
 		checks:    newChecks(cfg.RateLimitFailures, opts.Now),
 		proxies:   proxies,
 		baseURL:   cfg.BaseURL,
-		keyHint:   keyHint(cfg),
 		https:     strings.HasPrefix(cfg.BaseURL, "https://"),
 		accessLog: cfg.LogFormat != "off",
 		health:    newHealth(opts.Health, opts.Now()),
@@ -183,17 +183,5 @@ func (s *Server) maxBody(h *fasthttp.RequestHeader) (most int, anonymous bool) {
 		return limit.most, false
 	default:
 		return MaxBody, true
-	}
-}
-
-// keyHint returns the sentence that says how to get a key.
-func keyHint(cfg *config.Config) string {
-	switch {
-	case cfg.IdentityURL != "":
-		return "Enable this service for your agent at " + cfg.IdentityURL + " to get a key; see " + cfg.BaseURL + "/api/quickstart."
-	case cfg.Registration == "open":
-		return "Get a key with POST " + cfg.BaseURL + "/api/agents or at " + cfg.BaseURL + "/agents/new."
-	default:
-		return "Ask the operator of this service for a key; see " + cfg.BaseURL + "/api/quickstart."
 	}
 }

@@ -48,6 +48,7 @@ func testOptions(logs io.Writer) Options {
 		Version:      "0.1.0",
 		Logger:       slog.New(slog.NewJSONHandler(logs, nil)),
 		Authenticate: authenticate,
+		HowToGetKey:  "Get a key with POST http://pulse.test/api/agents.",
 	}
 }
 

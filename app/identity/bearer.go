@@ -2,6 +2,7 @@ package identity
 
 import (
 	"crypto/sha256"
+	"strings"
 
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -38,9 +39,12 @@ func (v verdict) answer() (*Principal, error) {
 	return nil, &refusal
 }
 
-// bearerBytes are the characters of a b64token (RFC 6750, section 2.1).
+// maxBearer is the longest accepted bearer, in bytes. A JWT with many claims is shorter.
+const maxBearer = 4096
+
+// bearerBytes are the characters of a b64token without its padding (RFC 6750, section 2.1).
 var bearerBytes = func() (ok [256]bool) {
-	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=" {
+	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/" {
 		ok[c] = true
 	}
 	return ok
@@ -48,13 +52,14 @@ var bearerBytes = func() (ok [256]bool) {
 
 // wellFormed reports whether a bearer can be a key or a token at all.
 func wellFormed(bearer string) bool {
-	if bearer == "" || len(bearer) > maxBearer {
+	if len(bearer) > maxBearer {
 		return false
 	}
+	bearer = strings.TrimRight(bearer, "=")
 	for i := range len(bearer) {
 		if !bearerBytes[bearer[i]] {
 			return false
 		}
 	}
-	return true
+	return bearer != ""
 }

@@ -36,8 +36,6 @@ const (
 	keepRefused  = 10 * time.Second
 	// askTimeout bounds one uncached check. The provider's share is providerTimeout.
 	askTimeout = 5 * time.Second
-	// maxBearer is the longest accepted bearer, in bytes.
-	maxBearer = 4096
 )
 
 // Principal is the sender of a request. Requests share it, so it is read-only.

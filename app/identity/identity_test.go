@@ -377,7 +377,7 @@ func TestRegistration(t *testing.T) {
 		says, how string
 	}{
 		{config.Config{Registration: "closed"}, "operator", "pulsecast agent create NAME"},
-		{config.Config{IdentityURL: "http://127.0.0.1:1", IdentityScope: "x", Registration: "open"}, "http://127.0.0.1:1", "Enable the service at http://127.0.0.1:1"},
+		{config.Config{IdentityURL: "http://127.0.0.1:1", IdentityScope: "x", Registration: "open"}, "http://127.0.0.1:1", "Enable this service for your agent at http://127.0.0.1:1"},
 	}
 	for _, c := range cases {
 		n := newNode(t, db, c.cfg)

@@ -73,7 +73,7 @@ func (p *provider) stop() { p.client.close() }
 
 // HowToGetKey returns a sentence that names the provider.
 func (p *provider) HowToGetKey() string {
-	return "Enable the service at " + p.Config.IdentityURL + " and use the key it gives your agent."
+	return "Enable this service for your agent at " + p.Config.IdentityURL + " to get a key; see " + p.Config.BaseURL + "/api/quickstart."
 }
 
 // Status returns the outcome of the last exchange with the provider. The exchange about a strange key that the provider

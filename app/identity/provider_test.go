@@ -456,7 +456,7 @@ func TestWhereToEnable(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	_, err = n.Authenticate(t.Context(), "unknown", nil)
-	if p := problem.As(err); !strings.Contains(p.Detail, "Enable the service at "+provider.URL) {
+	if p := problem.As(err); !strings.Contains(p.Detail, "Enable this service for your agent at "+provider.URL) {
 		t.Errorf("%+v", p)
 	}
 	if list, _, err := store.List(t.Context(), n.db, agent.Filter{Kind: agent.Ordinary, Limit: 1}); err != nil || len(list) != 0 {
