@@ -251,12 +251,15 @@ func sampleService(t *testing.T, clock *clock) (s *service, values map[string]st
 	return s, values
 }
 
-// sealSample seals a day of the archive that holds one reading and everything settled until then.
+// sealSample seals a day of the archive that holds one reading with prices, one without, and everything settled until
+// then.
 func sealSample(t *testing.T, a *app.App) {
 	t.Helper()
 	at := time.Date(2026, 11, 18, 12, 0, 0, 0, time.UTC)
 	row := archive.PriceRow{Market: "sample-145", Observed: archive.Observed{ObservedAt: at, Source: demo.Source, Sample: true}, Prices: []float64{0.3, 0.7}}
-	if err := archive.Append(t.Context(), a.DB, archive.Prices, []archive.PriceRow{row}, at); err != nil {
+	empty := row
+	empty.ObservedAt, empty.Prices = at.Add(time.Minute), nil
+	if err := archive.Append(t.Context(), a.DB, archive.Prices, []archive.PriceRow{row, empty}, at); err != nil {
 		t.Fatal(err)
 	}
 	sealDay(t, a, "2026-11-18")

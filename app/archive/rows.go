@@ -1,6 +1,10 @@
 package archive
 
-import "time"
+import (
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/market"
+)
 
 // The tables of a day. Markets, Events, Prices, News and Closings are observations. The domain
 // exports the others when the day is sealed. On the first day of an archive, the exported tables
@@ -79,7 +83,7 @@ type EventRow struct {
 }
 
 // PriceRow is one reading of an open market. Prices are probabilities, 0..1, in the order of the
-// market's outcomes. The book is that of the first outcome. Money is in US dollars.
+// market's outcomes, and empty if the reading had none. The book is that of the first outcome. Money is in US dollars.
 type PriceRow struct {
 	Market string `parquet:"market,dict"`
 	Observed
@@ -91,6 +95,15 @@ type PriceRow struct {
 	Volume         *float64  `parquet:"volume,optional,split"`
 	Volume24h      *float64  `parquet:"volume_24h,optional,split"`
 	PriceChange24h *float64  `parquet:"price_change_24h,optional,dict"`
+}
+
+// Observation returns the row of the market's price history. The bool is false if the reading had no prices, because the
+// history leaves out such readings.
+func (r *PriceRow) Observation() (p market.Price, known bool) {
+	return market.Price{
+		MarketID: r.Market, ObservedAt: r.ObservedAt.UTC(), Prices: r.Prices, BestBid: r.BestBid, BestAsk: r.BestAsk,
+		Liquidity: r.Liquidity, Volume: r.Volume,
+	}, len(r.Prices) > 0
 }
 
 // NewsRow is one reading of an item. Its texts are NewsTexts.

@@ -121,14 +121,15 @@ func (c *recheck) collect(ctx context.Context, d *archive.Day) error {
 		if err != nil {
 			return err
 		}
+		price, known := row.Observation()
+		if !known {
+			continue
+		}
 		list := c.markets[row.Market]
-		at := row.ObservedAt.UTC()
+		at := price.ObservedAt
 		i := sort.Search(len(list), func(i int) bool { return !list[i].CreatedAt.Before(at.Add(-score.AfterWithin)) })
 		for ; i < len(list) && !list[i].CreatedAt.After(at.Add(c.service.CheckedFrom())); i++ {
-			list[i].prices = append(list[i].prices, market.Price{
-				MarketID: row.Market, ObservedAt: at, Prices: row.Prices, BestBid: row.BestBid, BestAsk: row.BestAsk,
-				Liquidity: row.Liquidity, Volume: row.Volume,
-			})
+			list[i].prices = append(list[i].prices, price)
 		}
 	}
 	return nil

@@ -87,10 +87,8 @@ func (c *Catalogue) sealed(ctx context.Context, h *collector, day string, end ti
 		end = h.filter.To
 	}
 	err = archive.MarketPrices(ctx, d, h.filter.Market, h.filter.From, end, func(r *archive.PriceRow) bool {
-		return h.add(market.Price{
-			MarketID: r.Market, ObservedAt: r.ObservedAt.UTC(), Prices: r.Prices, BestBid: r.BestBid, BestAsk: r.BestAsk,
-			Liquidity: r.Liquidity, Volume: r.Volume,
-		})
+		p, known := r.Observation()
+		return !known || h.add(p)
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return unreadable(err)
