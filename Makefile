@@ -4,12 +4,14 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 # One set of build flags, so that vet, staticcheck, the tests and the programs that they start share what is
-# compiled. Only `make race` needs C.
+# compiled. Only `make race` needs C. Nothing here needs symbols for a debugger, and compiling is quicker without them.
 export CGO_ENABLED = 0
+export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
 
-# The compiler, staticcheck and the tests need less processor time if they collect garbage less often. The servers that
-# tests start get an environment of their own.
-lint verify test race: export GOGC = 300
+# The compiler and the tests need less processor time if they collect garbage only when they have used this much memory.
+# The servers that tests start get an environment of their own.
+lint verify test race: export GOGC = off
+lint verify test race: export GOMEMLIMIT = 800MiB
 
 TOOL := go tool -modfile=tools.mod
 
@@ -65,24 +67,42 @@ race: ## Run the tests of every package that starts goroutines under the race de
 	CGO_ENABLED=1 .ci/services go test -race -timeout 20m $(ARGS) $(RACE)
 
 .PHONY: lint
-lint: ## Check formatting, go vet and staticcheck
+lint: vet ## Check formatting, go vet and staticcheck
 	@files=$$(find . -name '*.go' -not -path './node_modules/*' -exec gofmt -l {} +); \
 	test -z "$$files" || { echo "not formatted; run gofmt -w on:"; echo "$$files"; exit 1; }
+	@GOGC=300 GOMEMLIMIT=off $(TOOL) staticcheck ./... ./.ci/skips ./.ci/screenshots # it keeps more in memory
+
+.PHONY: vet
+vet:
 	@go vet ./... ./.ci/skips ./.ci/screenshots
-	@$(TOOL) staticcheck ./... ./.ci/skips ./.ci/screenshots
+
+# In `make -j lint verify`, vet compiles everything before other commands need it. So no package is compiled twice at
+# the same time.
+VET_FIRST := $(if $(filter lint,$(MAKECMDGOALS)),vet)
 
 NPM = $(shell command -v npm)
 
 .PHONY: verify
-verify: fresh $(if $(NPM),node_modules) ## Check that generated files and go.mod are fresh, that openapi.yaml passes linters and generators, and that MCP conforms (without npm: only templ code and go.mod)
-	@if test -n "$(NPM)"; then .ci/generated css && .ci/generated clients && .ci/description; \
-		else echo "npm is missing: static/css/app.css, static/clients and openapi.yaml are not verified"; fi
+verify: modules fresh $(if $(NPM),assets description,no-npm) conformance ## Check that generated files and go.mod are fresh, that openapi.yaml passes linters and generators, and that MCP conforms (without npm: only templ code and go.mod)
+
+.PHONY: no-npm
+no-npm:
+	@echo "npm is missing: static/css/app.css, static/clients and openapi.yaml are not verified"
+
+.PHONY: assets
+assets: node_modules
+	@.ci/generated css && .ci/generated clients
+
+.PHONY: description
+description: build node_modules
+	@.ci/description bin/pulsecast
+
+.PHONY: modules
+modules:
 	@go mod tidy -diff || { echo "stale: go.mod; run: go mod tidy"; exit 1; }
-	@for tool in templ staticcheck gotestsum; do $(TOOL) -n $$tool >/dev/null; done
 	@app=$$(go list -m -f '{{.Version}}' github.com/a-h/templ); \
 	tool=$$(go list -modfile=tools.mod -m -f '{{.Version}}' github.com/a-h/templ); \
 	test "$$app" = "$$tool" || { echo "templ is $$app in go.mod and $$tool in tools.mod"; exit 1; }
-	@$(MAKE) conformance
 
 .PHONY: conformance
 conformance: build ## Run the official conformance suite and inspector of MCP against the demo (needs npm)
@@ -90,11 +110,11 @@ conformance: build ## Run the official conformance suite and inspector of MCP ag
 
 # With stale generated code, the tests would not test what the sources say.
 .PHONY: fresh
-fresh:
+fresh: $(VET_FIRST)
 	@.ci/generated templ
 
 .PHONY: build
-build: ## Build the static binary bin/pulsecast
+build: $(VET_FIRST) ## Build the static binary bin/pulsecast
 	@go build $(STAMP) -ldflags '$(LDFLAGS)' -o bin/pulsecast ./cmd/pulsecast
 
 .PHONY: generate
