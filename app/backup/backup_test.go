@@ -372,6 +372,12 @@ func TestInterruptedRestoreIsNotServed(t *testing.T) {
 	if _, err := db.Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
 		t.Errorf("got error %v, want ErrIncoming: the database could be served", err)
 	}
+	other := dbtest.URL(t, database.Postgres)
+	insert(t, open(t, other), noon.Add(time.Hour))
+	otherFile, _ := mustMake(t, other)
+	if _, err := backup.Restore(t.Context(), target, otherFile, clock); err == nil || !strings.Contains(err.Error(), "another backup") {
+		t.Errorf("the restore was completed with another backup: error %v", err)
+	}
 	if r, err := backup.Restore(t.Context(), target, file, clock); err != nil || r.Predictions != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}

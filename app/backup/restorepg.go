@@ -2,8 +2,12 @@ package backup
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,7 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// ofRestore is the entry of an Incoming that distinguishes a restore from a copy.
+// ofRestore is the entry of an Incoming that distinguishes a restore from a copy. Its value is the SHA-256 of the backup.
 const ofRestore = "restore"
 
 // restorePostgres runs pg_restore in one transaction. The database is marked as incoming until
@@ -29,15 +33,15 @@ func restorePostgres(ctx context.Context, address, file string, now func() time.
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	in, err := claimPostgres(ctx, db)
+	hash, err := hashOf(file)
 	if err != nil {
 		return nil, err
 	}
-	tables, err := db.Tables(ctx)
+	in, filled, err := claimPostgres(ctx, db, hash)
 	if err != nil {
 		return nil, err
 	}
-	if len(tables) == 0 {
+	if !filled {
 		if err := runRestore(ctx, address, file); err != nil {
 			return nil, errors.Join(err, unmarkEmpty(context.WithoutCancel(ctx), db, in))
 		}
@@ -60,31 +64,52 @@ func unmarkEmpty(ctx context.Context, db *database.DB, in *database.Incoming) er
 	return in.End(ctx)
 }
 
-// claimPostgres marks an empty database, or finds the mark of an interrupted restore.
-func claimPostgres(ctx context.Context, db *database.DB) (*database.Incoming, error) {
+// claimPostgres marks an empty database, or finds the mark of an interrupted restore of the same backup. filled reports
+// whether that restore has filled the tables.
+func claimPostgres(ctx context.Context, db *database.DB, hash string) (in *database.Incoming, filled bool, err error) {
 	in, found, err := db.FindIncoming(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if found {
-		kept, err := in.All(ctx)
-		if err == nil && kept[ofRestore] == "" {
-			err = errors.New("a copy into this database was interrupted; complete it, or name an empty database")
-		}
-		return in, err
+		return nil, false, err
 	}
 	tables, err := db.Tables(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if len(tables) > 0 {
-		return nil, fmt.Errorf("the database has tables already (%s and %d more); name an empty one, for example made by createdb",
+	filled = len(tables) > 0
+	if found {
+		kept, err := in.All(ctx)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case kept[ofRestore] == "":
+			return nil, false, errors.New("a copy into this database was interrupted; complete it, or name an empty database")
+		case kept[ofRestore] != hash && filled:
+			return nil, false, errors.New("the restore of another backup into this database was interrupted; restore that backup, or name an empty database")
+		}
+		return in, filled, in.Set(ctx, ofRestore, hash)
+	}
+	if filled {
+		return nil, false, fmt.Errorf("the database has tables already (%s and %d more); name an empty one, for example made by createdb",
 			tables[0].Name, len(tables)-1)
 	}
 	if in, err = db.BeginIncoming(ctx); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return in, in.Set(ctx, ofRestore, "begun")
+	return in, false, in.Set(ctx, ofRestore, hash)
+}
+
+// hashOf returns the SHA-256 of a file, in hex.
+func hashOf(file string) (hash string, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read the backup: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 func runRestore(ctx context.Context, address, file string) (err error) {
