@@ -152,9 +152,11 @@ func nameKey(name string) string {
 	return skeleton(cases.Fold().String(norm.NFKC.String(unboxed(name))))
 }
 
-// fold returns a text without case, so that searches find the same names on all databases. It takes the lower case
-// first, because folding alone would keep the dot of the Turkish İ apart from its i.
-func fold(text string) string { return cases.Fold().String(strings.ToLower(text)) }
+// fold returns a text without case and in the form NFKC, so that searches find the same names on all databases. It takes
+// the lower case first, because folding alone would keep the dot of the Turkish İ apart from its i.
+func fold(text string) string {
+	return norm.NFKC.String(cases.Fold().String(strings.ToLower(norm.NFKC.String(text))))
+}
 
 // nameKeys returns the keys of a name without case and as it is written. Both are needed, because a
 // Cyrillic capital Н looks like an H, although the small one doesn't.

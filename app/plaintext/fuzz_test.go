@@ -37,3 +37,16 @@ func FuzzCut(f *testing.F) {
 		}
 	})
 }
+
+// FuzzFold checks that a folded text is folded, so that a stored word is found by itself.
+func FuzzFold(f *testing.F) {
+	for _, seed := range []string{"Cafe\u0301", "\u01c5\u030c", "\u1e9e \u0130\u0307", "ﷺ", "a\u034f\u0301", "\uac00\u11a8", "1\ufe0f\u20e3"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		once := Fold(s)
+		if again := Fold(once); again != once {
+			t.Errorf("%q is folded to %q, and that to %q", s, once, again)
+		}
+	})
+}

@@ -10,14 +10,19 @@ import (
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                       "",
-		" ?! ":                   "",
-		"Will it rain in Oslo?":  "will it rain in oslo",
-		"«ÖSTERREICH» – ELÄ\nin": "österreich elä in",
-		"100% of_it":             "100 of it",
-		"МОСКВА, Ёлка; ΑΘΉΝΑ":    "москва ёлка αθήνα",
-		"東京2027":                 "東京2027",
-		"a\xffb":                 "a b",
+		"":                        "",
+		" ?! ":                    "",
+		"Will it rain in Oslo?":   "will it rain in oslo",
+		"«ÖSTERREICH» – ELÄ\nin":  "österreich elä in",
+		"100% of_it":              "100 of it",
+		"МОСКВА, Ёлка; ΑΘΉΝΑ":     "москва ёлка αθήνα",
+		"東京2027":                  "東京2027",
+		"a\xffb":                  "a b",
+		"Cafe\u0301s, caf\u00e9s": "caf\u00e9s caf\u00e9s",
+		"हिन्दी, ไม่":             "हिन्दी ไม่",
+		"ＦＩＦＡ ２０２６ ﬁnal":          "fifa 2026 final",
+		"a \u0301b 1\ufe0f\u20e3": "a b 1\u20e3",
+		"☀\ufe0f sun":             "sun",
 	} {
 		if got := plaintext.Fold(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

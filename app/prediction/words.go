@@ -28,7 +28,7 @@ func wordsOf(title, thesis string) []string {
 	return slices.Compact(words)
 }
 
-// cutWords splits a text into lower-case words, at every character that is neither letter nor digit.
+// cutWords splits a text into lower-case words, as plaintext.Fold separates them.
 func cutWords(text string) []string {
 	words := strings.Fields(plaintext.Fold(text))
 	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
