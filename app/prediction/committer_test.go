@@ -608,7 +608,7 @@ func TestNodesPublishAKeyOnce(t *testing.T) {
 	}
 }
 
-// TestIDsFollowCommits checks the ids when an agent publishes on two nodes whose clocks differ by an hour. If a
+// TestIDsFollowCommits checks the ids when an agent publishes on two nodes whose clocks differ by half an hour. If a
 // prediction is acknowledged before another is sent, its id is lower.
 func TestIDsFollowCommits(t *testing.T) {
 	t.Parallel()
@@ -619,7 +619,7 @@ func TestIDsFollowCommits(t *testing.T) {
 	}
 	defer db.Close()
 	d := open(t, db)
-	nodes := []*prediction.Publisher{d.Publisher, d.node(t, url, -time.Hour)}
+	nodes := []*prediction.Publisher{d.Publisher, d.node(t, url, -30*time.Minute)}
 	var mu sync.Mutex
 	last, n := "", 0
 	var wg sync.WaitGroup

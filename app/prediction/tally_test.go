@@ -90,3 +90,24 @@ func newAgent(t *testing.T, db *database.DB, handle string) uuid.UUID {
 	}
 	return id
 }
+
+// TestPublicationAfterAClockThatWasAhead checks that an agent's predictions have the present time again once a clock
+// that was ahead is set back, and still follow each other.
+func TestPublicationAfterAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		now := d.now()
+		d.wait(48 * time.Hour)
+		if _, _, err := d.publish(t, draft(nil)); err != nil {
+			t.Fatal(err)
+		}
+		d.wait(-48 * time.Hour)
+		for i, want := range []time.Duration{0, time.Microsecond} {
+			got, _, err := d.publish(t, draft(nil))
+			if err != nil || !got.Record.CreatedAt.Equal(now.Add(want)) {
+				t.Errorf("prediction %d: dated %s, error %v; want %s", i, got.Record.CreatedAt, err, now.Add(want))
+			}
+		}
+	})
+}
