@@ -107,18 +107,18 @@ func (Store) NextPending(ctx context.Context, db bun.IDB, markets []string, afte
 }
 
 // SelectPending begins a query on the predictions AS p that NextPending lists, but only those of the given
-// agents, and their markets AS m. The columns said and said_outcome are the confidence and the outcome of the
-// agent's previous prediction on the same market, if it says something about the outcome of p. In a market with
-// two outcomes, a prediction on the other one does, too; see score.Complement.
+// agents, and their markets AS m. The columns said, said_outcome and said_index are the confidence, the name and the
+// place of the outcome of the agent's previous prediction on the same market, if it says something about the outcome
+// of p. In a market with two outcomes, a prediction on the other one does, too; see score.Complement.
 func SelectPending(db bun.IDB, agents []uuid.UUID, markets []string, after PendingKey, limit int) *bun.SelectQuery {
 	return selectPending(db, markets, after, limit).Where("s.agent_id IN (?)", bun.List(agents)).
 		Join("JOIN (?) AS m ON m.id = p.market_id", market.Select(db)).
 		Join("LEFT JOIN predictions AS said ON said.agent_id = p.agent_id AND said.id = ("+
 			"SELECT r.id FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id AND r.id < p.id"+
-			" AND (r.outcome_index = p.outcome_index OR "+market.HasTwoOutcomes(db)+") ORDER BY r.id DESC LIMIT 1)").
-		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.market_category", "p.confidence",
+			" AND (r.outcome = p.outcome OR "+market.HasTwoOutcomes(db)+") ORDER BY r.id DESC LIMIT 1)").
+		Column("p.id", "p.agent_id", "p.market_id", "p.outcome", "p.outcome_index", "m.outcomes", "p.event_key", "p.market_category", "p.confidence",
 			"p.created_at", "p.scheduled_close_at", "s.status", "m.closed", "m.closed_at").
-		ColumnExpr("said.confidence AS said, said.outcome_index AS said_outcome")
+		ColumnExpr("said.confidence AS said, said.outcome AS said_outcome, said.outcome_index AS said_index")
 }
 
 // selectPending finds pending predictions in the order of their keys. SQLite joins the tables of a CROSS JOIN in

@@ -60,23 +60,28 @@ type pending struct {
 	ID               uuid.UUID `bun:",type:uuid"`
 	AgentID          uuid.UUID `bun:",type:uuid"`
 	MarketID         string
+	Outcome          string
 	OutcomeIndex     int
+	Outcomes         []string `bun:"type:json"` // the market's outcomes now
 	EventKey         string
 	Confidence       float64
 	Status           prediction.Status
 	CreatedAt        time.Time
 	ScheduledCloseAt time.Time `bun:",nullzero"`
-	Said             *float64  // the agent's previous confidence on the market, about the outcome SaidOutcome
-	SaidOutcome      *int
+	Said             *float64  // the agent's previous confidence on the market, about SaidOutcome; nil if there is none
+	SaidOutcome      string    `bun:",nullzero"`
+	SaidIndex        int       `bun:",nullzero"`
 	Closed           bool
 	ClosedAt         time.Time `bun:",nullzero"`
 	MarketCategory   string    `bun:",nullzero"`
 }
 
 // previous returns the agent's previous confidence as one about the outcome of p, or nil if there is none. So an agent
-// that believes 0.7 of "Yes" isn't paid again for 0.3 of "No".
+// that believes 0.7 of "Yes" isn't paid again for 0.3 of "No". The source may have renamed the outcomes between the two
+// predictions, or listed them in another order. So an equal name means the same outcome. So does an equal place, if the list lacks the earlier name.
 func (p *pending) previous() *float64 {
-	if p.Said == nil || *p.SaidOutcome == p.OutcomeIndex {
+	renamed := p.SaidIndex == p.OutcomeIndex && !slices.Contains(p.Outcomes, p.SaidOutcome)
+	if p.Said == nil || p.SaidOutcome == p.Outcome || renamed {
 		return p.Said
 	}
 	other := score.Complement(*p.Said)

@@ -21,8 +21,8 @@ import (
 //
 // Outcomes may have changed places if a known name stands at another place now, or stood at two places. The known
 // names are those in predictions, in reference rows and in the decision before. They also may have changed places if
-// the source changed the result and renamed several outcomes in one reading, because a list in another order looks
-// the same. An admin who then rules on the market sees which names were renamed to which, and confirms that.
+// the list has another length than in the first known prices. And they may have if the result differs from the decision
+// before and several of the names in that decision are gone, because a list in another order looks the same. An admin who then rules on the market sees which names were renamed to which, and confirms that.
 
 // index returns the index of the outcome with this name, or -1.
 func (o *Outcome) index(name string) int {
@@ -56,7 +56,7 @@ func (o *Outcome) equal(before *Outcome) bool {
 		return false
 	}
 	known := before.names()
-	moved := o.moved(known)
+	moved := o.moved(known, 0)
 	for i, y := range before.OutcomeValues {
 		if moved && o.index(known[i].Outcome) < 0 {
 			continue
@@ -77,9 +77,10 @@ func (o *Outcome) names() []prediction.NamedOutcome {
 	return list
 }
 
-// moved reports whether known outcomes have changed places, and the list lacks one of their names.
-func (o *Outcome) moved(known []prediction.NamedOutcome) bool {
-	moved, gone := false, map[string]int{}
+// moved reports whether known outcomes may have changed places, and the list lacks one of their names. length is the
+// length of the list in the first known prices, 0 if there are none.
+func (o *Outcome) moved(known []prediction.NamedOutcome, length int) bool {
+	moved, gone := length > 0 && length != len(o.Outcomes), map[string]int{}
 	for _, n := range known {
 		if i := o.index(n.Outcome); i >= 0 {
 			moved = moved || i != n.OutcomeIndex
@@ -110,13 +111,22 @@ func (o *Outcome) renamesWithResult(before *Outcome) bool {
 	return gone > 1 && changed || gone > 0 && len(o.Outcomes) != len(before.Outcomes)
 }
 
-// setPlaces sets ByName. An admin who rules has seen what becomes of names that the market no longer has, so then
-// only known places count.
-func (o *Outcome) setPlaces(known []prediction.NamedOutcome, before *Outcome) {
-	o.ByName = o.moved(known)
+// setPlaces sets ByName. An admin who rules has seen what becomes of names that the market no longer has, so then only
+// known places and the length of the list count.
+func (o *Outcome) setPlaces(known []prediction.NamedOutcome, length int, before *Outcome) {
+	o.ByName = o.moved(known, length)
 	if before != nil && !o.Ruled() {
 		o.ByName = o.ByName || before.ByName || o.renamesWithResult(before)
 	}
+}
+
+// firstLength returns how many outcomes a market had in the first known prices, or 0 if there are none.
+func firstLength(ctx context.Context, db bun.IDB, marketID string) (int, error) {
+	prices, err := market.Store{}.FirstPrices(ctx, db, []string{marketID})
+	if err != nil || len(prices) == 0 {
+		return 0, err
+	}
+	return len(prices[0].Prices), nil
 }
 
 // renamed says in words what becomes of known names that the list lacks, or is "" if it has all names.

@@ -1,6 +1,7 @@
 package settlement
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -89,6 +90,8 @@ func TestRenamedBeforeSettlement(t *testing.T) {
 		"another order": {[]string{"Rep", "Dem"}, []float64{0, 1}, "0 score 1 Dem 7\n", "0 score 0 Dem 12\n"},
 		// Rep may be the outcome at its place, but Dem is there now.
 		"one renamed, in another order": {[]string{"GOP", "Dem"}, []float64{0, 1}, "0 score 1 Dem 7\n", ""},
+		// Green may have come before Rep.
+		"one renamed, in a longer list": {[]string{"Dem", "Green", "GOP"}, []float64{0, 1, 0}, "0 score 0 Green -13\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +112,7 @@ func TestRenamedBeforeSettlement(t *testing.T) {
 					t.Errorf("waiting markets %+v, error %v", stuck, err)
 				}
 				_, err = s.Rule(t.Context(), KindMarketCorrected, "1", Ruling{Outcome: "Rep", Note: "n", Actor: "ada"})
-				refused(t, err, 422, "GOP, Dem")
+				refused(t, err, 422, strings.Join(c.outcomes, ", "))
 				_, err = s.Rule(t.Context(), KindMarketVoided, "1", Ruling{Note: "renamed upstream", Actor: "ada"})
 				w.must(err)
 				if p := w.prediction(rep); p.Status != prediction.Void {
@@ -158,6 +161,43 @@ func TestRenamedWithAnotherResult(t *testing.T) {
 				w.ledgers(a, b, dem+want.dem, rep+want.rep)
 				_, err = s.Rule(t.Context(), KindMarketCorrected, "1", Ruling{Outcome: outcome, Note: "seen", Actor: "ada"})
 				refused(t, err, 409, "already")
+			})
+		})
+	}
+}
+
+// TestPreviousAfterARenaming checks that a baseline is bounded by the agent's previous confidence in the same outcome,
+// whatever name and place the source gave that outcome meanwhile. Dem stays at 0.6.
+func TestPreviousAfterARenaming(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		outcomes []string
+		prices   []float64
+		outcome  int
+		p, want  float64
+	}{
+		"same list":                {[]string{"Dem", "Rep"}, []float64{.6, .4}, 0, .8, .7},
+		"another order":            {[]string{"Rep", "Dem"}, []float64{.4, .6}, 1, .8, .7},
+		"another order, the other": {[]string{"Rep", "Dem"}, []float64{.4, .6}, 0, .2, .3},
+		"renamed":                  {[]string{"Democrat", "Rep"}, []float64{.6, .4}, 0, .8, .7},
+		"renamed, the other":       {[]string{"Democrat", "Republican"}, []float64{.6, .4}, 1, .2, .3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				w := newWorld(t, db)
+				s := w.service(0)
+				m, _, _ := w.election(s) // agent 1 says 0.7 for Dem
+				m.Outcomes, m.Prices = c.outcomes, c.prices
+				w.clock = w.clock.Add(2 * time.Hour)
+				w.tick(s, m)
+				w.clock = w.clock.Add(time.Second)
+				id := w.publish(w.agent(1), m, c.outcome, c.p)
+				w.clock = w.clock.Add(2 * time.Minute)
+				w.tick(s, m)
+				if q := w.prediction(id).Baseline; q == nil || *q != c.want {
+					t.Errorf("baseline %s, want %v", show(q), c.want)
+				}
 			})
 		})
 	}

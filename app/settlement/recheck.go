@@ -22,7 +22,7 @@ func (s *Service) CheckedFrom() time.Duration { return s.fresh() + score.MedianW
 // Baseline returns the baseline that follows from prices: the market's prices around publication,
 // oldest first. ok is false if they hold no view after publication.
 func (s *Service) Baseline(c Checked, prices []market.Price) (b prediction.Baseline, ok bool) {
-	p := pending{OutcomeIndex: c.OutcomeIndex, Confidence: c.Confidence, Said: c.Previous, SaidOutcome: &c.OutcomeIndex, CreatedAt: c.CreatedAt}
+	p := pending{OutcomeIndex: c.OutcomeIndex, Confidence: c.Confidence, Said: c.Previous, CreatedAt: c.CreatedAt}
 	h := history(prices)
 	_, after := h.around(&p, s.interval)
 	if after == nil {

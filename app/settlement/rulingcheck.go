@@ -197,16 +197,20 @@ func (s *Service) checkMarket(id string, void bool) check {
 		if err != nil {
 			return nil, err
 		}
+		length, err := firstLength(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
 		v, kind := market.Verdict{Stage: market.Voided, Winner: -1}, KindMarketVoided
 		if !void {
-			if v, err = named(m, r.Outcome, known); err != nil {
+			if v, err = named(m, r.Outcome, known, length); err != nil {
 				return nil, err
 			}
 			kind = KindMarketCorrected
 		}
 		o := newOutcome(m, v, before, sourceAdmin, r.Note, s.now())
 		same := o.equal(before)
-		o.setPlaces(known, before)
+		o.setPlaces(known, length, before)
 		if same && (void || o.ByName || !before.ByName) {
 			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf(
 				"The outcome of this market is %s already. Nothing was changed.", before,
@@ -221,9 +225,9 @@ func (s *Service) checkMarket(id string, void bool) check {
 }
 
 // named returns the verdict that the named outcome happened. The name may be one that the outcome had before.
-func named(m *market.Market, outcome string, known []prediction.NamedOutcome) (market.Verdict, error) {
+func named(m *market.Market, outcome string, known []prediction.NamedOutcome, length int) (market.Verdict, error) {
 	list := Outcome{Outcomes: m.Outcomes}
-	list.ByName = list.moved(known)
+	list.ByName = list.moved(known, length)
 	outcome = strings.TrimSpace(outcome)
 	n := prediction.NamedOutcome{Outcome: outcome, OutcomeIndex: -1}
 	if i := slices.IndexFunc(known, func(k prediction.NamedOutcome) bool {

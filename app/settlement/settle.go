@@ -294,7 +294,11 @@ func (s *Service) replace(ctx context.Context, m *market.Market, o, before *Outc
 		if err != nil {
 			return false, err
 		}
-		o.setPlaces(known, before)
+		length, err := firstLength(ctx, s.db.Reader, m.ID)
+		if err != nil {
+			return false, err
+		}
+		o.setPlaces(known, length, before)
 	}
 	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := s.saveOutcome(ctx, tx, m, o); err != nil || !decided(before) {
