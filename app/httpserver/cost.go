@@ -114,7 +114,9 @@ func (s *Server) AdmitFiltered(c *fiber.Ctx) (leave func(), err error) {
 	}
 	r := of(c.Context())
 	leave, err = s.reads.enter(c.UserContext(), ticketOf(c, Filtered), r.start.Add(r.checking))
-	r.shed = err != nil
+	if r.shed = err != nil; r.shed {
+		s.Limits.uncountFiltered(c)
+	}
 	return leave, err
 }
 

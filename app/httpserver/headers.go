@@ -21,8 +21,8 @@ var (
 	apiHeaders = []header{
 		fixed("Access-Control-Allow-Origin", "*"),
 		// The headers of the OpenAPI document, and those of a redirect and of a copy during an outage.
-		fixed("Access-Control-Expose-Headers", "Age, Allow, Cache-Status, Content-Disposition, ETag, Link, Location, "+
-			"RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"),
+		fixed("Access-Control-Expose-Headers", "Accept-Ranges, Age, Allow, Cache-Status, Content-Disposition, Content-Range, "+
+			"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"),
 	}
 	pageHeaders = []header{
 		fixed("Content-Security-Policy", ContentSecurityPolicy),

@@ -191,6 +191,30 @@ func TestFullLane(t *testing.T) {
 	}
 }
 
+// TestRefusedFilteredListCostsOneRequest checks that a list with a filter that the full lane refuses counts like a list
+// without a filter.
+func TestRefusedFilteredListCostsOneRequest(t *testing.T) {
+	t.Parallel()
+	n := run(t, func(o *Options) {
+		o.Now, o.Config.RateLimitSnapshot = newClock().now, perMinute(12)
+	}, func(s *Server) {
+		s.reads = newLane(1, [queueClasses]int{}, [queueClasses]int{}) // refuses everything
+		s.App.Get("/api/filtered", s.Limits.Snapshot(), func(c *fiber.Ctx) error {
+			leave, err := s.AdmitFiltered(c)
+			if err == nil {
+				leave()
+			}
+			return err
+		})
+	})
+	// The fourth leaves 8 of 12, and would need 9 more to be compressed.
+	for i, want := range []int{503, 503, 503, 429} {
+		if r := n.do(t, "GET", "/api/filtered"); r.StatusCode != want {
+			t.Errorf("request %d: %d %s, want %d", i, r.StatusCode, r.body, want)
+		}
+	}
+}
+
 // TestWaitingForOneAnswer checks that requests for the same answer wait for a place together, not one after
 // the other.
 func TestWaitingForOneAnswer(t *testing.T) {

@@ -133,10 +133,19 @@ func (l *Limits) takeSnapshot(c *fiber.Ctx) error { return l.takeSnapshots(c, 1,
 // takeFiltered counts a request that takeSnapshot has counted as one again, so that it counts as Filtered requests. Like
 // a read, it is never counted as more than the whole of the limit.
 func (l *Limits) takeFiltered(c *fiber.Ctx) error {
-	return l.takeSnapshots(c, min(int(Filtered), l.snapshot.rate.N)-1, fmt.Sprintf(
+	return l.takeSnapshots(c, l.moreForFiltered(), fmt.Sprintf(
 		"A list with a filter counts as %d, unless the same one was sent since the last reading. ", Filtered)+
 		"Wait %d s, or ask for it without compression.")
 }
+
+// uncountFiltered takes back what takeFiltered has counted.
+func (l *Limits) uncountFiltered(c *fiber.Ctx) {
+	if !l.snapshot.rate.Off() {
+		l.snapshot.local.take(addrKey(ClientAddr(c)), l.snapshot.rate, l.now().UnixNano(), -l.moreForFiltered())
+	}
+}
+
+func (l *Limits) moreForFiltered() int { return min(int(Filtered), l.snapshot.rate.N) - 1 }
 
 // takeSnapshots counts n requests for answers from memory. advice is that of refusalWith.
 func (l *Limits) takeSnapshots(c *fiber.Ctx, n int, advice string) error {

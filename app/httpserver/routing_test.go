@@ -101,8 +101,8 @@ func TestCrossOrigin(t *testing.T) {
 	if preflight.StatusCode != 204 || preflight.body != "" {
 		t.Errorf("preflight %d %q", preflight.StatusCode, preflight.body)
 	}
-	exposed := "Age, Allow, Cache-Status, Content-Disposition, ETag, Link, Location, " +
-		"RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
+	exposed := "Accept-Ranges, Age, Allow, Cache-Status, Content-Disposition, Content-Range, " +
+		"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
 	if got := n.do(t, "GET", "/api/x").Header.Get("Access-Control-Expose-Headers"); got != exposed {
 		t.Errorf("exposes %q, want %q", got, exposed)
 	}

@@ -75,7 +75,7 @@ func (p *Publisher) Claim(ctx context.Context, s *BatchSubmission) (release func
 // Answered returns the answer to the first request with the key of s, or nil if there was none. It returns
 // idempotency_mismatch if that request had another body.
 func (p *Publisher) Answered(ctx context.Context, s *BatchSubmission) ([]byte, error) {
-	first, err := firstAnswers(ctx, p.db.Reader, []*request{s.request()}, p.now())
+	first, err := firstAnswers(ctx, p.db.Reader, []*request{{agent: s.Agent, idempotencyKey: s.IdempotencyKey}}, p.now())
 	if err != nil {
 		return nil, err
 	}

@@ -2971,6 +2971,10 @@ export interface components {
         RateLimitPolicy: string;
         /** @description Quote it when you ask an operator about this answer. */
         RequestId: string;
+        /** @description `bytes`: the file can be read in parts. */
+        AcceptRanges: string;
+        /** @description Which bytes the part has, and the size of the file (RFC 9110). */
+        ContentRange: string;
         /** @description Seconds to wait, on 429 and 503. */
         RetryAfter: number;
         /** @description The required scheme of credentials, on 401. */
@@ -3409,6 +3413,7 @@ export interface operations {
             /** @description The file. */
             200: {
                 headers: {
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -3424,6 +3429,8 @@ export interface operations {
             /** @description A part of the file. */
             206: {
                 headers: {
+                    "Content-Range": components["headers"]["ContentRange"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -3462,6 +3469,7 @@ export interface operations {
             /** @description The file. */
             200: {
                 headers: {
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -3477,6 +3485,8 @@ export interface operations {
             /** @description A part of the file. */
             206: {
                 headers: {
+                    "Content-Range": components["headers"]["ContentRange"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -3554,8 +3564,8 @@ export interface operations {
                 /**
                  * @description 1 to 255 visible ASCII characters, quoted or bare. Within 24 hours, the same key and
                  *     body get the first answer again, and another body gets 422 `idempotency_mismatch`. A
-                 *     repeat that arrives while the first request is being handled waits for its answer, for
-                 *     at most 5 seconds. Then it gets 503 `unavailable` with `Retry-After`.
+                 *     repeat that arrives while the first request is being handled waits for its answer, a
+                 *     batch for at most 10 seconds, and others for at most 5. Then it gets 503 `unavailable` with `Retry-After`.
                  */
                 "Idempotency-Key"?: string;
             };
