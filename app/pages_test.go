@@ -21,9 +21,9 @@ var (
 )
 
 // looks are the combinations in which each page is checked: wide and narrow, light and dark, with
-// scripts and without. The layout depends on the width and the colours on the scheme, so four of the
-// eight combinations suffice. The narrow look without scripts has the width of the narrowest phone.
-var looks = []look{phone, night, {360, "dark", false}, {1280, "light", false}}
+// scripts and without. The layout depends on the width and the colours on the scheme, so three of the
+// eight combinations suffice. The look without scripts has the width of the narrowest phone.
+var looks = []look{phone, night, {360, "dark", false}}
 
 // These are the limits of a first visit.
 const (
