@@ -33,6 +33,7 @@ type applyRun struct {
 	market   string
 	revision int64
 	last     uuid.UUID // the last prediction read
+	matched  bool      // no prediction differed from the outcome when finish looked
 	stage    applyStage
 }
 
@@ -61,7 +62,7 @@ func (r *applyRun) step(ctx context.Context, tx bun.Tx) error {
 		return nil
 	}
 	if o.Revision != r.revision {
-		r.revision, r.last, r.stage = o.Revision, uuid.Nil, movePredictions
+		*r = applyRun{service: r.service, market: r.market, revision: o.Revision}
 	}
 	switch r.stage {
 	case movePredictions:
@@ -164,16 +165,20 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 }
 
 // finish marks the outcome applied, unless a prediction waits for its baseline, or got it since it
-// was passed. Before that, it reveals what is still withheld on the decided market, some predictions in each step.
+// was passed. Before that, it reveals what is still withheld on the decided market, some predictions in each step. Only
+// the first of these steps compares the predictions with the outcome, because publishers wait for each step.
 func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	r.stage = done
 	if o.Applied {
 		return nil
 	}
 	if decided(o) {
-		more, err := differs(ctx, tx, o, r.service.chunk, true)
-		if err != nil || more {
-			return err
+		if !r.matched {
+			more, err := differs(ctx, tx, o, r.service.chunk, true)
+			if err != nil || more {
+				return err
+			}
+			r.matched = true
 		}
 		revealed, err := prediction.RevealLeft(ctx, tx, o.MarketID, r.service.now())
 		if err != nil {

@@ -2,6 +2,7 @@ package settlement
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +89,49 @@ func TestSettlingReveals(t *testing.T) {
 		}
 		check("settled")
 		w.rebuilt()
+	})
+}
+
+// TestRevealingLeftReadsOpenOnce checks that revealing what is left on a decided market reads its open predictions once,
+// and not again for each transaction that reveals some. They stay open because their outcome is gone.
+func TestRevealingLeftReadsOpenOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		const predictions, chunk = 101, 50 // 50 are revealed at once
+		var seen queries
+		w := newWorld(t, &database.DB{DB: db.WithQueryHook(&seen), Reader: db.Reader, Kind: db.Kind, Breaker: db.Breaker})
+		s := w.service(chunk)
+		m := w.market("1", "", "x", time.Time{}, "A", "B", "C")
+		for i := range predictions {
+			w.publish(w.agent(i+1), m, 2, .5)
+		}
+		w.exec("UPDATE predictions SET reveal = 'close', unrevealed = TRUE")
+		w.exec("DELETE FROM prediction_words")
+		w.clock = w.clock.Add(24 * time.Hour)
+		m.Outcomes = []string{"A", "B"}
+		closeWith(m, w.clock, 1, 0)
+		w.observe(m)
+		w.must(s.FixBaselines(t.Context()))
+		if changed, err := s.decide(t.Context(), m, m.Verdict(), nil); err != nil || !changed {
+			t.Fatal("not decided:", err)
+		}
+		seen.asked = nil
+		w.must(s.apply(t.Context(), m.ID))
+		pages := 0
+		for _, query := range seen.asked {
+			if strings.Contains(query, "s.status = 'open'") && strings.Contains(query, "NOT s.ruled") {
+				pages++
+			}
+		}
+		if want := predictions/chunk + 1; pages != want {
+			t.Errorf("read %d pages of open predictions, want %d", pages, want)
+		}
+		var left struct{ Open, Withheld int }
+		w.must(db.NewRaw(`SELECT (SELECT COUNT(*) FROM results WHERE status = 'open') AS open,
+			(SELECT COUNT(*) FROM predictions WHERE unrevealed) AS withheld`).Scan(t.Context(), &left))
+		if o, err := OutcomeOf(t.Context(), db, m.ID); err != nil || o == nil || !o.Applied || left.Open != predictions || left.Withheld != 0 {
+			t.Errorf("outcome %+v, %v; %+v; want all predictions open and revealed, and the outcome applied", o, err, left)
+		}
 	})
 }
 
