@@ -609,6 +609,42 @@ func TestTwoNodesTickingAtOnce(t *testing.T) {
 	})
 }
 
+// TestReadingThatWaited checks that a reading which waited for two hours before it is stored, for example because its
+// machine was paused, doesn't replace a newer one.
+func TestReadingThatWaited(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		c := cachetest.Open(t, cache.Memory)
+		reads := func(n *node, title string) {
+			t.Helper()
+			m, item := grouped("a", "e1"), post("p", "science", 0)
+			m.Title, item.Title = title, title
+			n.up.top, n.up.items = []market.Market{m}, []news.Item{item}
+			n.up.topEvents = []market.Event{{ID: "e1", Title: title, TagsKnown: true}}
+			tick(t, n.markets.Tick, time.Minute)
+			tick(t, n.news.Tick, 2*time.Minute)
+		}
+		awake, paused := newNode(db, c), newNode(db, c)
+		awake.later(2 * time.Hour)
+		reads(awake, "New")
+		paused.at = awake.at
+		reads(paused, "Old") // at noon
+		m, _, err1 := market.Store{}.ByID(t.Context(), db.Reader, "a")
+		e, _, err2 := market.Store{}.EventByID(t.Context(), db.Reader, "e1")
+		item, _, err3 := news.Store{}.ByID(t.Context(), db.Reader, "p")
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		if m.Title != "New" || e.Title != "New" || item.Title != "New" {
+			t.Errorf("got market %q, event %q, item %q; want the newer ones", m.Title, e.Title, item.Title)
+		}
+		prices, err := market.Store{}.Prices(t.Context(), db.Reader, "a", noon, 9)
+		if err != nil || len(prices) != 2 {
+			t.Errorf("%d prices, %v; want those of both readings", len(prices), err)
+		}
+	})
+}
+
 // grouped returns an open market of an event, without tags.
 func grouped(id, event string) market.Market {
 	m := yesNo(id, 10)

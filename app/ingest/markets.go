@@ -218,7 +218,7 @@ func (m *Markets) keep(ctx context.Context, observed []market.Market, events []m
 func (m *Markets) keepBatch(ctx context.Context, b market.Batch) error {
 	archived := func() {}
 	err := m.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-		if err := m.store.ObserveBatch(ctx, tx, b); err != nil {
+		if err := m.store.ObserveBatch(ctx, tx, b, m.Now()); err != nil {
 			return err
 		}
 		if m.Archive != nil {

@@ -72,7 +72,9 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 
 // keep stores the items and records their reading in the archive.
 func (n *News) keep(ctx context.Context, items []news.Item) error {
-	return storeNews(ctx, n.DB, n.Archive, items, n.store.Observe)
+	return storeNews(ctx, n.DB, n.Archive, items, func(ctx context.Context, tx bun.IDB, batch []news.Item) error {
+		return n.store.ObserveAt(ctx, tx, batch, n.Now())
+	})
 }
 
 // storeNews passes the items in batches to each of writes, and appends each batch to the archive if there is one. One

@@ -36,7 +36,7 @@ func TestBatches(t *testing.T) {
 				t.Errorf("a batch has %d markets, want at most 2", len(b.Markets))
 			}
 			given += len(b.Events())
-			if err := store.ObserveBatch(t.Context(), db, b); err != nil {
+			if err := store.ObserveBatch(t.Context(), db, b, noon); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -77,7 +77,7 @@ func TestObserveBatchKeepsTheReading(t *testing.T) {
 		for _, reading := range [][]market.Market{{again, other}, {ignored, other}} {
 			for _, b := range market.Batches(reading, events, 10) {
 				markets, given := slices.Clone(b.Markets), b.Events()
-				if err := store.ObserveBatch(t.Context(), db, b); err != nil {
+				if err := store.ObserveBatch(t.Context(), db, b, noon); err != nil {
 					t.Fatal(err)
 				}
 				if !reflect.DeepEqual(b.Markets, markets) || !reflect.DeepEqual(b.Events(), given) || len(given) != 1 {

@@ -106,17 +106,17 @@ func (e *Event) take(m *Market) {
 }
 
 // storeEvents stores events. If a reading leaves out a value, the stored one stays. If a later reading is
-// already stored, nothing changes, unless that one is from a clock that was ahead. Values of a derived event never
-// replace values that the source sent.
-func storeEvents(ctx context.Context, db bun.IDB, events []Event) error {
+// already stored, nothing changes, unless that one is later than plausible. Values of a derived event never replace
+// values that the source sent.
+func storeEvents(ctx context.Context, db bun.IDB, events []Event, plausible time.Time) error {
 	for part := range slices.Chunk(events, chunk) {
 		given := slices.DeleteFunc(slices.Clone(part), func(e Event) bool { return e.derived })
 		derived := slices.DeleteFunc(slices.Clone(part), func(e Event) bool { return !e.derived })
-		if err := upsertEvents(ctx, db, given, "COALESCE(EXCLUDED.?, e.?)"); err != nil {
+		if err := upsertEvents(ctx, db, given, plausible, "COALESCE(EXCLUDED.?, e.?)"); err != nil {
 			return err
 		}
 		// Only an event that the source described has a URL.
-		err := upsertEvents(ctx, db, derived, "CASE WHEN e.url IS NULL THEN COALESCE(EXCLUDED.?, e.?) ELSE COALESCE(e.?, EXCLUDED.?) END")
+		err := upsertEvents(ctx, db, derived, plausible, "CASE WHEN e.url IS NULL THEN COALESCE(EXCLUDED.?, e.?) ELSE COALESCE(e.?, EXCLUDED.?) END")
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func storeEvents(ctx context.Context, db bun.IDB, events []Event) error {
 }
 
 // upsertEvents stores events. merged is the SQL expression that combines the old and the new value of a column.
-func upsertEvents(ctx context.Context, db bun.IDB, events []Event, merged string) error {
+func upsertEvents(ctx context.Context, db bun.IDB, events []Event, plausible time.Time, merged string) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -139,8 +139,7 @@ func upsertEvents(ctx context.Context, db bun.IDB, events []Event, merged string
 		args := slices.Repeat([]any{c}, strings.Count(merged, "?"))
 		q = q.Set("? = "+merged, append([]any{c}, args...)...)
 	}
-	newest := slices.MaxFunc(events, func(a, b Event) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
-	q = q.Where("EXCLUDED.updated_at >= e.updated_at OR e.updated_at > ?", database.LatestPlausible(newest.UpdatedAt))
+	q = q.Where("EXCLUDED.updated_at >= e.updated_at OR e.updated_at > ?", plausible)
 	if _, err := q.Exec(ctx); err != nil {
 		return fmt.Errorf("store events: %w", err)
 	}

@@ -54,6 +54,18 @@ func appendPrices(ctx context.Context, db bun.IDB, part []Market) error {
 	return insertPrices(ctx, db, rows)
 }
 
+// deletePrices deletes the prices of markets that are later than after.
+func deletePrices(ctx context.Context, db bun.IDB, marketIDs []string, after time.Time) error {
+	if len(marketIDs) == 0 {
+		return nil
+	}
+	_, err := db.NewDelete().Model((*Price)(nil)).Where("market_id IN ?", bun.Tuple(marketIDs)).Where("observed_at > ?", after).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("delete replaced prices: %w", err)
+	}
+	return nil
+}
+
 // DropPrices deletes the prices of all markets. It is for databases whose prices can be read from an archive
 // again.
 func (Store) DropPrices(ctx context.Context, db bun.IDB) error {

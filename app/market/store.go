@@ -29,34 +29,54 @@ type Store struct{}
 //
 // If a reading leaves out a fact that rarely changes (description, event, slug …), the stored value stays.
 // Prices, volume and state are always the newest. A reading older than the stored one only adds to the price
-// history, unless the stored one is from a clock that was ahead (see database.LatestPlausible). Markets that moved
-// or closed since their latest update are recorded as updates. A live market replaces a sample with the same id
-// and its made-up history; a sample never replaces a live market.
+// history, unless the stored one is from a clock that was ahead (see database.LatestPlausible). Then it replaces the
+// stored one, and the prices from that clock are deleted. Markets that moved or closed since their latest update are
+// recorded as updates. A live market replaces a sample with the same id and its made-up history; a sample never
+// replaces a live market.
 //
 // The events of the markets are stored too. An event that isn't given is derived from its markets.
+//
+// The present is the newest time in the reading, as in a replay. If the reading may have waited since then, use
+// ObserveBatch.
 func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events ...Event) error {
+	var now time.Time
+	for i := range markets {
+		now = later(now, markets[i].ObservedAt)
+	}
+	for i := range events {
+		now = later(now, events[i].UpdatedAt)
+	}
 	for _, b := range Batches(markets, events, max(len(markets), 1)) {
-		if err := s.ObserveBatch(ctx, db, b); err != nil {
+		if err := s.ObserveBatch(ctx, db, b, now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ObserveBatch stores one batch of a reading, by the rules of Observe, and doesn't change it. Run it in a transaction.
-func (s Store) ObserveBatch(ctx context.Context, db bun.IDB, b Batch) error {
-	if err := storeEvents(ctx, db, b.events); err != nil {
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// ObserveBatch stores one batch of a reading at the time now, by the rules of Observe, and doesn't change it. Run it in
+// a transaction.
+func (s Store) ObserveBatch(ctx context.Context, db bun.IDB, b Batch, now time.Time) error {
+	plausible := database.LatestPlausible(now)
+	if err := storeEvents(ctx, db, b.events, plausible); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(b.Markets, chunk) {
-		part, err := s.settleSamples(ctx, db, part)
+		part, err := s.makeWay(ctx, db, part, plausible)
 		if err != nil {
 			return err
 		}
 		if len(part) == 0 {
 			continue
 		}
-		if err := upsert(ctx, db, part); err != nil {
+		if err := upsert(ctx, db, part, plausible); err != nil {
 			return err
 		}
 		if err := appendPrices(ctx, db, part); err != nil {
@@ -93,33 +113,36 @@ func prepared(markets []Market) []Market {
 	return out
 }
 
-// settleSamples drops samples whose live market is known. It also deletes the price history of samples that a
-// live market is about to replace.
-func (Store) settleSamples(ctx context.Context, db bun.IDB, part []Market) ([]Market, error) {
+// makeWay drops samples whose live market is known. It also deletes prices that the markets are about to replace: those
+// of samples, and those later than plausible. A market with a price from a clock that was ahead was itself observed then,
+// or later, so only a market that is about to be replaced for this reason can have such prices.
+func (Store) makeWay(ctx context.Context, db bun.IDB, part []Market, plausible time.Time) ([]Market, error) {
 	var known []Market
-	if err := db.NewSelect().Model(&known).Column("id", "sample").
+	if err := db.NewSelect().Model(&known).Column("id", "sample", "observed_at").
 		Where("m.id IN ?", bun.Tuple(ids(part))).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read known markets: %w", err)
 	}
-	sample := make(map[string]bool, len(known))
-	for _, m := range known {
-		sample[m.ID] = m.Sample
+	stored := make(map[string]*Market, len(known))
+	for i := range known {
+		stored[known[i].ID] = &known[i]
 	}
-	var replaced []string
+	var replaced, ahead []string
 	part = slices.DeleteFunc(slices.Clone(part), func(m Market) bool {
-		was, exists := sample[m.ID]
-		if exists && was && !m.Sample {
+		switch was := stored[m.ID]; {
+		case was == nil:
+		case m.Sample && !was.Sample:
+			return true
+		case was.Sample && !m.Sample:
 			replaced = append(replaced, m.ID)
+		case was.ObservedAt.After(plausible):
+			ahead = append(ahead, m.ID)
 		}
-		return exists && !was && m.Sample
+		return false
 	})
-	if len(replaced) == 0 {
-		return part, nil
+	if err := deletePrices(ctx, db, replaced, time.Time{}); err != nil {
+		return nil, err
 	}
-	if _, err := db.NewDelete().Model((*Price)(nil)).Where("market_id IN ?", bun.Tuple(replaced)).Exec(ctx); err != nil {
-		return nil, fmt.Errorf("drop sample prices: %w", err)
-	}
-	return part, nil
+	return part, deletePrices(ctx, db, ahead, plausible)
 }
 
 // KeepScalar sets Scalar of the markets whose reading leaves it out to the stored value. Call it before the reading is
@@ -153,9 +176,7 @@ var kept = []string{"slug", "category", "closes_at", "url", "image_url", "descri
 var taken = []string{"source", "question", "title", "outcomes", "prices", "probability", "price",
 	"volume", "liquidity", "best_bid", "best_ask", "volume_24h", "price_change_24h", "active", "closed", "scalar", "resolution", "match_key", "search_text", "observed_at", "missed_at", "sample"}
 
-func upsert(ctx context.Context, db bun.IDB, part []Market) error {
-	newest := slices.MaxFunc(part, func(a, b Market) int { return a.ObservedAt.Compare(b.ObservedAt) })
-	plausible := database.LatestPlausible(newest.ObservedAt)
+func upsert(ctx context.Context, db bun.IDB, part []Market, plausible time.Time) error {
 	q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")
 	for _, column := range taken {
 		q = q.Set("? = EXCLUDED.?", bun.Ident(column), bun.Ident(column))

@@ -456,6 +456,69 @@ func TestClockAhead(t *testing.T) {
 	}
 }
 
+// deletions counts the statements that delete rows.
+type deletions struct{ n int }
+
+func (d *deletions) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
+	if strings.HasPrefix(e.Query, "DELETE") {
+		d.n++
+	}
+	return ctx
+}
+
+func (d *deletions) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// TestPricesOfClockAhead checks that the next reading of a market deletes its prices from a clock that was ahead, which
+// would otherwise be views of later predictions. It keeps those of an hour ahead, and deletes nothing of other markets. A
+// reading after that has no statement for it.
+func TestPricesOfClockAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		var deleted deletions
+		db.Watch(&deleted)
+		reading := func(at time.Time, ids ...string) (list []market.Market) {
+			for _, id := range ids {
+				list = append(list, yesNo(id, 1, at))
+			}
+			return list
+		}
+		const ahead = 48 * time.Hour
+		observe(t, db, reading(noon.Add(-time.Minute), "a", "closed", "other", "sound")...)
+		observe(t, db, reading(noon.Add(time.Hour), "a", "closed", "sound")...)
+		observe(t, db, reading(noon.Add(time.Hour+time.Microsecond), "a", "closed")...)
+		for i := range 3 {
+			observe(t, db, reading(noon.Add(ahead+time.Duration(i)*time.Minute), "a", "closed", "other")...)
+		}
+		if deleted.n != 0 {
+			t.Errorf("%d statements deleted prices while the clock was ahead", deleted.n)
+		}
+		now := reading(noon, "a", "closed", "sound")
+		now[1].Active, now[1].Closed = false, true
+		observe(t, db, now...)
+		check := func(id string, want ...time.Duration) {
+			t.Helper()
+			var got []time.Duration
+			for _, p := range history(t, db, id) {
+				got = append(got, p.ObservedAt.Sub(noon))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("market %s has prices at %v, want %v", id, got, want)
+			}
+		}
+		check("a", -time.Minute, 0, time.Hour)
+		check("closed", -time.Minute, time.Hour)
+		check("sound", -time.Minute, 0, time.Hour)
+		check("other", -time.Minute, ahead, ahead+time.Minute, ahead+2*time.Minute)
+		if deleted.n != 1 {
+			t.Errorf("%d statements deleted prices, want 1", deleted.n)
+		}
+		observe(t, db, reading(noon.Add(time.Minute), "a", "sound")...)
+		if deleted.n != 1 {
+			t.Error("a reading after that deletes prices again")
+		}
+	})
+}
+
 func TestListPagesThroughEveryOrder(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -28,7 +28,19 @@ type Store struct{}
 // come from an Atom feed, which has none. A live item replaces a sample with the same id, and a sample never
 // replaces a live item. An older reading changes nothing, unless the stored one is from a clock that was ahead (see
 // database.LatestPlausible). An erased item stays erased.
-func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
+//
+// The present is the newest time in the reading, as in a replay. If the reading may have waited since then, use
+// ObserveAt.
+func (s Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	newest := slices.MaxFunc(items, func(a, b Item) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	return s.ObserveAt(ctx, db, items, newest.ObservedAt)
+}
+
+// ObserveAt stores one reading at the time now, by the rules of Observe.
+func (Store) ObserveAt(ctx context.Context, db bun.IDB, items []Item, now time.Time) error {
 	for part := range slices.Chunk(prepared(items), chunk) {
 		q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")
 		for _, column := range []string{"source", "community", "title", "title_search_text", "url", "permalink", "author", "posted_at", "self_post", "position", "observed_at", "sample"} {
@@ -44,10 +56,9 @@ func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 			c := bun.Ident(column)
 			q = q.Set("? = CASE WHEN n.sample OR EXCLUDED.score_known THEN EXCLUDED.? ELSE n.? END", c, c, c)
 		}
-		newest := slices.MaxFunc(part, func(a, b Item) int { return a.ObservedAt.Compare(b.ObservedAt) })
 		_, err := q.Where("NOT n.erased").
 			Where("n.sample OR (NOT EXCLUDED.sample AND (EXCLUDED.observed_at >= n.observed_at OR n.observed_at > ?))",
-				database.LatestPlausible(newest.ObservedAt)).Exec(ctx)
+				database.LatestPlausible(now)).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("store news: %w", err)
 		}

@@ -334,7 +334,7 @@ func (r *record) changes(d *day) (list []market.Market) {
 		}
 		slices.SortStableFunc(own, byObservation)
 		for _, one := range own {
-			if one.Closed || m.closed {
+			if (one.Closed || m.closed) && !one.ObservedAt.Before(m.ObservedAt) {
 				list = append(list, one)
 			}
 			m.closed = one.Closed
