@@ -232,7 +232,7 @@ func (s *Sealer) redactDay(ctx context.Context, day string, open []request) erro
 	if err := e.erase(ctx); err != nil {
 		return err
 	}
-	return recordRedactions(ctx, s.DB, day, e.found)
+	return recordRedactions(ctx, s.DB, day, e.listed)
 }
 
 // record identifies a row with texts.
@@ -281,11 +281,13 @@ type eraser struct {
 	storage Writable
 	wanted  map[record]string
 	now     time.Time
-	found   []Redaction
+	found   []Redaction // of the texts that aren't erased yet
+	listed  []Redaction // those of wanted in redactions.json, if it was written
 }
 
 // erase writes redactions.json and texts.json before it rewrites the texts. If it is stopped in
-// between, the next run finds the remaining texts and erases them.
+// between, the next run finds the remaining texts and erases them. If all texts were erased before,
+// it only stores the reasons that replace Hidden.
 func (e *eraser) erase(ctx context.Context) error {
 	kept := map[string][]TextRow{}
 	for _, f := range e.Manifest.Texts {
@@ -297,10 +299,10 @@ func (e *eraser) erase(ctx context.Context) error {
 			kept[f.Name] = rows
 		}
 	}
-	if len(kept) == 0 {
-		return nil
+	if err := e.writeRedactions(ctx); err != nil || len(kept) == 0 {
+		return err
 	}
-	if err := errors.Join(e.writeRedactions(ctx), e.writeStates(ctx, kept)); err != nil {
+	if err := e.writeStates(ctx, kept); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
@@ -339,21 +341,38 @@ func (e *eraser) split(ctx context.Context, f Texts) (kept []TextRow, err error)
 	return kept, nil
 }
 
+// writeRedactions adds the texts found to redactions.json. Any other reason replaces Hidden there, because the reason
+// decides whether the texts stay erased after a restore; see recallErasures. If there is a change, it sets listed.
 func (e *eraser) writeRedactions(ctx context.Context) error {
-	var list []Redaction
+	var list, wanted []Redaction
 	name := Path(e.Manifest.Day, RedactionsName)
 	if err := readJSON(ctx, e.storage, name, &list); err != nil {
 		return err
 	}
-	known := map[record]bool{}
-	for _, r := range list {
-		known[record{r.Table, r.Record}] = true
+	changed := len(e.found) > 0
+	known := make(map[record]bool, len(list))
+	for i := range list {
+		r := &list[i]
+		key := record{r.Table, r.Record}
+		reason, asked := e.wanted[key]
+		if asked && r.Reason == Hidden && reason != Hidden {
+			r.Reason, changed = reason, true
+		}
+		if asked && !known[key] {
+			wanted = append(wanted, *r)
+		}
+		known[key] = true
+	}
+	if !changed {
+		return nil
 	}
 	for _, r := range e.found {
-		if !known[record{r.Table, r.Record}] {
-			list = append(list, r)
+		if key := (record{r.Table, r.Record}); !known[key] {
+			known[key] = true
+			list, wanted = append(list, r), append(wanted, r)
 		}
 	}
+	e.listed = wanted
 	return putJSON(ctx, e.storage, name, list)
 }
 
@@ -422,13 +441,16 @@ type redaction struct {
 	CreatedAt time.Time
 }
 
+// recordRedactions stores the redactions of a day. Any other reason replaces Hidden.
 func recordRedactions(ctx context.Context, db bun.IDB, day string, list []Redaction) error {
 	rows := make([]redaction, len(list))
 	for i, r := range list {
 		rows[i] = redaction{ID: database.NewID(r.At), Day: day, Kind: r.Table, Record: r.Record, Reason: r.Reason, CreatedAt: r.At}
 	}
 	for part := range slices.Chunk(rows, 500) {
-		if _, err := db.NewInsert().Model(&part).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+		_, err := db.NewInsert().Model(&part).On("CONFLICT (day, kind, record) DO UPDATE").
+			Set("reason = EXCLUDED.reason").Where("r.reason = ?", Hidden).Exec(ctx)
+		if err != nil {
 			return fmt.Errorf("record redactions: %w", err)
 		}
 	}

@@ -180,3 +180,63 @@ func TestErasedTextsStayErased(t *testing.T) {
 		})
 	}
 }
+
+// TestOrderAfterHidingStays checks that an order or a closed account counts after a restore although an admin hid the
+// texts first, so that they were erased already. It also checks that hiding doesn't replace an order.
+func TestOrderAfterHidingStays(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			w.sealer.Exporters = []archive.Exporter{texts{[]string{"a", "b", "c", "d"}}}
+			tomorrow := func() { w.readPlain(); w.set(w.now().AddDate(0, 0, 1)); w.mustTick() }
+			request := func(table, record, reason string) {
+				t.Helper()
+				err := archive.RequestRedaction(t.Context(), w.db, w.now(), true, archive.Request{Table: table, Record: record, Reason: reason})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			tomorrow()
+			file := w.backup()
+			request(archive.Predictions, "p-a", archive.Hidden)
+			request(archive.Agents, "b", archive.Hidden) // with its predictions
+			request(archive.Predictions, "p-c", "a judge said so")
+			request(archive.Predictions, "p-d", archive.Hidden)
+			w.mustTick()
+			tomorrow() // this day is sealed without the texts
+			request(archive.Predictions, "p-a", archive.Ordered)
+			request(archive.Agents, "b", archive.Closed)
+			request(archive.Agents, "c", archive.Hidden)
+			w.storage.puts, w.storage.failN = 0, 2 // the probe is the first write
+			if err := w.tick(); err == nil {
+				t.Error("a run that can't write succeeded")
+			}
+			w.storage.failN = 0
+			w.mustTick()
+			want := []string{
+				"agents b closed", "agents c hidden", "predictions p-a ordered", "predictions p-b closed", "predictions p-c a judge said so", "predictions p-d hidden",
+			}
+			for _, name := range w.days() {
+				got := w.redactions(name)
+				if slices.Sort(got); !slices.Equal(got, want) {
+					t.Errorf("%s: got redactions %q, want %q", name, got, want)
+				}
+			}
+			var recorded []string
+			err := w.db.NewRaw("SELECT kind || ' ' || record || ' ' || reason FROM redactions WHERE day = '2026-11-21'").Scan(t.Context(), &recorded)
+			if slices.Sort(recorded); err != nil || !slices.Equal(recorded, want) {
+				t.Errorf("the database has the redactions %q, %v; want %q", recorded, err, want)
+			}
+			w = w.restore(file)
+			tomorrow()
+			if got := slices.Sorted(maps.Keys(textsOf(w, "2026-11-23", archive.Predictions))); len(w.days()) != 3 || !slices.Equal(got, []string{"p-d"}) {
+				t.Errorf("after the restore, the last of the days %v has the texts of %v, want those of p-d", w.days(), got)
+			}
+			if problems, _ := w.verify(); len(problems) > 0 {
+				t.Errorf("problems %q", problems)
+			}
+		})
+	}
+}
