@@ -60,6 +60,7 @@ type dayWire struct {
 	SHA256        string     `json:"sha256"`
 	Previous      *string    `json:"previous"`
 	AbandonedFrom *string    `json:"abandonedFrom"`
+	Abandoned     bool       `json:"abandoned"`
 	First         *string    `json:"first"`
 	Last          *string    `json:"last"`
 	Rows          int64      `json:"rows"`
@@ -145,7 +146,7 @@ func tables() []tableWire {
 func (a *API) dataDay(d *release.Day) dayWire {
 	w := dayWire{
 		Day: d.Day, SHA256: d.Hash, Previous: textOrNull(d.Manifest.Previous), AbandonedFrom: textOrNull(d.Manifest.AbandonedFrom),
-		First: timeOrNull(d.Manifest.First), Last: timeOrNull(d.Manifest.Last), SealedAt: d.SealedAt, Files: make([]fileWire, len(d.Files)),
+		Abandoned: d.Abandoned, First: timeOrNull(d.Manifest.First), Last: timeOrNull(d.Manifest.Last), SealedAt: d.SealedAt, Files: make([]fileWire, len(d.Files)),
 	}
 	for i := range d.Files {
 		f := &d.Files[i]

@@ -123,7 +123,8 @@ func TestDataIsKept(t *testing.T) {
 	}
 }
 
-// TestDataAfterARestore checks that the list of days and its page name the abandoned days.
+// TestDataAfterARestore checks that the list of days and its page name the abandoned days. A day that is abandoned
+// itself abandons no others.
 func TestDataAfterARestore(t *testing.T) {
 	t.Parallel()
 	cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL, c.DatabaseURL = "file://"+t.TempDir(), sampleURL(t) })
@@ -133,13 +134,29 @@ func TestDataAfterARestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		sealDay(t, a, "2026-11-19")
+		// The database is restored again, from a backup made before the first restore.
+		if _, err := a.DB.ExecContext(t.Context(), "UPDATE archive_days SET abandoned = (day = '2026-11-19')"); err != nil {
+			t.Fatal(err)
+		}
+		sealDay(t, a, "2026-11-20")
 	})
 	list := s.do(t, call{path: "/api/data"}).fine()
-	if from, before := list.at("days", 0, "abandonedFrom"), list.at("days", 1, "abandonedFrom"); from != "2026-11-18" || before != nil {
-		t.Errorf("the days abandon days from %v and %v, want 2026-11-18 and null", from, before)
+	for i, want := range []struct {
+		from      any
+		abandoned bool
+	}{{"2026-11-19", false}, {"2026-11-18", true}, {nil, false}} {
+		if from, abandoned := list.at("days", i, "abandonedFrom"), list.at("days", i, "abandoned"); from != want.from || abandoned != want.abandoned {
+			t.Errorf("day %d: it abandons days from %v and is abandoned: %v; want %v", i, from, abandoned, want)
+		}
 	}
-	if page := s.do(t, call{path: "/data"}); strings.Count(string(page.raw), "in the days from 2026-11-18 up to the day before this one don't count") != 1 {
-		t.Errorf("the page doesn't say once which days don't count: %d", page.status)
+	page := s.do(t, call{path: "/data"})
+	for text, n := range map[string]int{
+		"in the days from 2026-11-19 up to the day before this one don't count": 1, "in the days from 2026-11-18": 0,
+		"Predictions, scores and boards of this day don't count": 1,
+	} {
+		if got := strings.Count(string(page.raw), text); got != n {
+			t.Errorf("the page (%d) has %q %d times, want %d", page.status, text, got, n)
+		}
 	}
 }
 

@@ -46,9 +46,6 @@ func (d *Day) Check(ctx context.Context) (*Findings, error) {
 			return nil, err
 		}
 	}
-	if from := d.Manifest.AbandonedFrom; from != "" {
-		c.note(ManifestName, "the database was restored from a backup: decisions in the days from %s up to the day before this one don't count", from)
-	}
 	for _, u := range d.Manifest.Unreadable {
 		c.note(u.Name, "%d rows of %s were damaged before they were sealed: %s", u.Rows, u.Table, u.Reason)
 	}

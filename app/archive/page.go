@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/uptrace/bun"
 )
@@ -28,6 +29,32 @@ func DaysBefore(ctx context.Context, db bun.IDB, before string, limit int) ([]Se
 		}
 	}
 	return days, nil
+}
+
+// AbandonedAmong returns those of the given days, newest first, whose decisions don't count; see Abandoned. It reads only
+// those later days that abandon others, because the rest have no effect.
+func AbandonedAmong(ctx context.Context, db bun.IDB, days []SealedDay) (map[string]bool, error) {
+	if len(days) == 0 {
+		return nil, nil
+	}
+	var later []dayRow
+	err := db.NewSelect().Model(&later).Where("day > ?", days[0].Day).
+		Where("CAST(manifest AS TEXT) LIKE ?", `%"abandonedFrom"%`).Order("day").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for days that abandon others: %w", err)
+	}
+	var manifests []*Manifest
+	for _, d := range slices.Backward(days) {
+		manifests = append(manifests, d.Manifest)
+	}
+	for i := range later {
+		d, err := later[i].day()
+		if err != nil {
+			return nil, err
+		}
+		manifests = append(manifests, d.Manifest)
+	}
+	return Abandoned(manifests), nil
 }
 
 // FindDay returns a sealed day, or nil if the day isn't sealed.

@@ -70,6 +70,39 @@ func TestRestoredDatabase(t *testing.T) {
 				}
 				hashes[d.Manifest.Day] = d.Hash
 			}
+			// abandoned returns the abandoned days. Each day alone must have the same answer.
+			abandoned := func() string {
+				t.Helper()
+				days, err := archive.DaysBefore(t.Context(), w.db, "", 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all, err := archive.AbandonedAmong(t.Context(), w.db, days)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, d := range days {
+					if one, err := archive.AbandonedAmong(t.Context(), w.db, []archive.SealedDay{d}); err != nil || one[d.Day] != all[d.Day] {
+						t.Errorf("%s alone is abandoned: %t, %v; want %t", d.Day, one[d.Day], err, all[d.Day])
+					}
+				}
+				return strings.ReplaceAll(strings.Join(slices.Sorted(maps.Keys(all)), " "), "2026-11-", "")
+			}
+			// restores returns the days that verify notes, each with the first day that it abandons.
+			restores := func() string {
+				t.Helper()
+				problems, notes := w.verify()
+				if len(problems) > 0 {
+					t.Errorf("problems %q", problems)
+				}
+				var found []string
+				for _, n := range notes {
+					if name, from, ok := strings.Cut(n, "/manifest.json: the database was restored from a backup: decisions in the days from "); ok {
+						found = append(found, name[len("days/2026-11-"):]+"<"+from[len("2026-11-"):len("2026-11-22")])
+					}
+				}
+				return strings.Join(found, " ")
+			}
 			seal(21, "", "0001-01-01 to 2026-11-22")
 			w.set(at(22, 12))
 			early := w.backup()
@@ -88,16 +121,17 @@ func TestRestoredDatabase(t *testing.T) {
 			seal(27, "2026-11-22", "2026-11-22 to 2026-11-28")
 			w = w.restore(late) // of the time before the first restore: 22 and 23 count again
 			seal(28, "2026-11-24", "2026-11-24 to 2026-11-29")
+			// The days 24, 26 and 27, which abandon others, are abandoned themselves.
+			if got, days := restores(), abandoned(); got != "28<24" || days != "24 25 26 27" {
+				t.Errorf("verify notes %q, and %q are abandoned; want 28<24, and the days from 24 to 27", got, days)
+			}
 			current := w.backup()
 			w = w.restore(current)
 			seal(29, "", "2026-11-29 to 2026-11-30")
 			w = w.on(dbtest.URL(t, kind)) // a new database
 			seal(30, "2026-11-21", "0001-01-01 to 2026-12-01")
-
-			if problems, notes := w.verify(); len(problems) > 0 || !slices.ContainsFunc(notes, func(n string) bool {
-				return strings.HasPrefix(n, "days/2026-11-28/manifest.json: the database was restored from a backup: decisions in the days from 2026-11-24 up to")
-			}) {
-				t.Errorf("problems %q, notes %q", problems, notes)
+			if got := restores(); got != "30<21" {
+				t.Errorf("verify notes %q, want only the last day, which abandons all others", got)
 			}
 			for name, hash := range hashes {
 				if w.open(name).Hash != hash {

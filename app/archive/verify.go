@@ -16,6 +16,9 @@ func Verify(ctx context.Context, s Storage, found func(day string, f *Findings) 
 		return "", err
 	}
 	v := verifier{storage: s, found: found}
+	if v.abandoned, err = abandonedIn(ctx, s, days); err != nil {
+		return "", err
+	}
 	for _, day := range days {
 		if err := v.missing(day); err != nil {
 			return "", err
@@ -33,6 +36,24 @@ type verifier struct {
 	found   func(day string, f *Findings) error
 	before  string // previous day; "" before the first
 	hash    string // of the previous day; "" if unknown
+	// abandoned are the days whose decisions don't count.
+	abandoned map[string]bool
+}
+
+// abandonedIn returns the abandoned days in a storage. It skips days whose manifest can't be read.
+func abandonedIn(ctx context.Context, s Storage, days []string) (map[string]bool, error) {
+	var manifests []*Manifest
+	for _, day := range days {
+		d, err := OpenDay(ctx, s, day)
+		if _, bad := errors.AsType[Problem](err); bad {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		manifests = append(manifests, d.Manifest)
+	}
+	return Abandoned(manifests), nil
 }
 
 // missing reports the missing days between the previous day and this one.
@@ -67,6 +88,10 @@ func (v *verifier) day(ctx context.Context, day string) error {
 		return err
 	}
 	name := Path(day, ManifestName)
+	if from := d.Manifest.AbandonedFrom; from != "" && !v.abandoned[day] {
+		f.Notes = append(f.Notes, Problem{name, fmt.Sprintf(
+			"the database was restored from a backup: decisions in the days from %s up to the day before this one don't count", from)})
+	}
 	switch {
 	case before == "" && d.Manifest.Previous != "":
 		f.Notes = append(f.Notes, Problem{name, "the archive doesn't hold the days before it"})

@@ -26,7 +26,8 @@ type Catalogue struct {
 // Day is one day of a release.
 type Day struct {
 	archive.SealedDay
-	Files []File
+	Abandoned bool // its decisions don't count; see archive.Abandoned. Only Days sets it.
+	Files     []File
 }
 
 // File is one file of a day.
@@ -53,12 +54,17 @@ func (c *Catalogue) Days(ctx context.Context, before string, limit int) ([]Day, 
 	if err != nil {
 		return nil, err
 	}
+	abandoned, err := archive.AbandonedAmong(ctx, c.DB.Reader, sealed)
+	if err != nil {
+		return nil, err
+	}
 	days := make([]Day, len(sealed))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(daysAtOnce)
 	for i := range sealed {
 		reads.Go(func() (err error) {
 			days[i], err = c.day(ctx, &sealed[i])
+			days[i].Abandoned = abandoned[sealed[i].Day]
 			return err
 		})
 	}

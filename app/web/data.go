@@ -63,7 +63,10 @@ func dataTable(t release.Table) pages.DataTable {
 
 func dataDay(d *release.Day) pages.DataDay {
 	base := "/api/data/days/" + d.Day + "/"
-	out := pages.DataDay{Day: d.Day, Hash: d.Hash, Href: base + archive.ManifestName, Erased: base + archive.RedactionsName, AbandonedFrom: d.Manifest.AbandonedFrom}
+	out := pages.DataDay{
+		Day: d.Day, Hash: d.Hash, Href: base + archive.ManifestName, Erased: base + archive.RedactionsName,
+		AbandonedFrom: d.Manifest.AbandonedFrom, Abandoned: d.Abandoned,
+	}
 	total := int64(0)
 	for _, f := range d.Files {
 		if f.Bytes < 0 {

@@ -727,6 +727,7 @@ class DataDay(TypedDict):
     sha256: str
     previous: Optional[str]
     abandonedFrom: Optional[str]
+    abandoned: bool
     first: Optional[str]
     last: Optional[str]
     rows: int

@@ -2563,9 +2563,11 @@ export interface components {
             previous: string | null;
             /**
              * Format: date
-             * @description Null unless the database was restored from a backup. The days from this one up to the day before are then abandoned: use their observations, but none of their exported tables. This day's exported tables have what the backup had of them.
+             * @description Null unless the database was restored from a backup. The days from this one up to the day before are then abandoned: use their observations, but none of their exported tables. This day's exported tables have what the backup had of them. The field has no effect in a day that is abandoned itself.
              */
             abandonedFrom: string | null;
+            /** @description Whether a later day abandons this one, because the database was restored from a backup. Then use its observations, but none of its exported tables. */
+            abandoned: boolean;
             /**
              * Format: date-time
              * @description Time of the first observation.
