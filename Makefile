@@ -4,9 +4,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 # One set of build flags, so that vet, staticcheck, the tests and the programs that they start share what is
-# compiled. Only `make race` needs C. Nothing here needs symbols for a debugger, and compiling is quicker without them.
+# compiled. Only `make race` needs C.
 export CGO_ENABLED = 0
-export GOFLAGS := $(GOFLAGS) -gcflags=all=-dwarf=false
 
 # The compiler and the tests need less processor time if they collect garbage only when they have used this much memory.
 # The servers that tests start get an environment of their own.
