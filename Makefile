@@ -10,7 +10,7 @@ export CGO_ENABLED = 0
 # The compiler and the tests need less processor time if they collect garbage only when they have used this much memory.
 # The servers that tests start get an environment of their own.
 lint verify test race: export GOGC = off
-lint verify test race: export GOMEMLIMIT = 800MiB
+lint verify test race: export GOMEMLIMIT = 500MiB
 
 TOOL := go tool -modfile=tools.mod
 
