@@ -33,8 +33,10 @@ func run(address, folder string) error {
 	if err != nil {
 		return err
 	}
+	// Connections end after each answer, as with versitygw's own command. Otherwise it takes the body of a refused PUT for
+	// the next request.
 	return embedgw.RunVersityGW(context.Background(), store, &embedgw.Config{
 		RootUserAccess: "tape", RootUserSecret: "tape-secret", Region: "us-east-1", Ports: []string{address},
-		MaxConnections: 1000, MaxRequests: 1000, MultipartMaxParts: 10000, Quiet: true, KeepAlive: true,
+		MaxConnections: 1000, MaxRequests: 1000, MultipartMaxParts: 10000, Quiet: true,
 	})
 }
