@@ -78,7 +78,7 @@ func (s *service) checkClient(t *testing.T, name, modules string, steps [][]stri
 	for _, step := range steps {
 		command := exec.CommandContext(t.Context(), step[0], step[1:]...)
 		command.Dir = folder
-		command.Env = append(os.Environ(), "BASE_URL="+s.base, "API_KEY="+key, "PREDICTION="+string(body), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod")
+		command.Env = append(os.Environ(), "BASE_URL="+s.base, "API_KEY="+key, "PREDICTION="+string(body), "GOFLAGS=-mod=mod")
 		if out, err = command.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%.4000s", strings.Join(step, " "), err, out)
 		}

@@ -41,10 +41,14 @@ type Store struct{}
 func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events ...Event) error {
 	var now time.Time
 	for i := range markets {
-		now = later(now, markets[i].ObservedAt)
+		if at := markets[i].ObservedAt; at.After(now) {
+			now = at
+		}
 	}
 	for i := range events {
-		now = later(now, events[i].UpdatedAt)
+		if at := events[i].UpdatedAt; at.After(now) {
+			now = at
+		}
 	}
 	for _, b := range Batches(markets, events, max(len(markets), 1)) {
 		if err := s.ObserveBatch(ctx, db, b, now); err != nil {
@@ -52,13 +56,6 @@ func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events
 		}
 	}
 	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // ObserveBatch stores one batch of a reading at the time now, by the rules of Observe, and doesn't change it. Run it in

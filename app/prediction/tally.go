@@ -84,7 +84,7 @@ func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uu
 }
 
 // next returns the time of the agent's next prediction: now, but always after its latest prediction, which a
-// node with a faster clock may have published. A time from a clock that was far ahead doesn't count.
+// node with a faster clock may have published. It forgets a latest time that comes from a clock that was far ahead.
 func (t *Tally) next(now time.Time) time.Time {
 	if t.LastPublishedAt.After(database.LatestPlausible(now)) {
 		t.LastPublishedAt = time.Time{}

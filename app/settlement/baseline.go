@@ -78,7 +78,8 @@ type pending struct {
 
 // previous returns the agent's previous confidence as one about the outcome of p, or nil if there is none. So an agent
 // that believes 0.7 of "Yes" isn't paid again for 0.3 of "No". The source may have renamed the outcomes between the two
-// predictions, or listed them in another order. So an equal name means the same outcome. So does an equal place, if the list lacks the earlier name.
+// predictions, or listed them in another order. So an equal name means the same outcome. An equal place does too, if the
+// market has no outcome with the earlier name any more.
 func (p *pending) previous() *float64 {
 	renamed := p.SaidIndex == p.OutcomeIndex && !slices.Contains(p.Outcomes, p.SaidOutcome)
 	if p.Said == nil || p.SaidOutcome == p.Outcome || renamed {

@@ -22,7 +22,8 @@ import (
 // Outcomes may have changed places if a known name stands at another place now, or stood at two places. The known
 // names are those in predictions, in reference rows and in the decision before. They also may have changed places if
 // the list has another length than in the first known prices. And they may have if the result differs from the decision
-// before and several of the names in that decision are gone, because a list in another order looks the same. An admin who then rules on the market sees which names were renamed to which, and confirms that.
+// before and several of the names in that decision are gone, because a list in another order looks the same. An admin
+// who then rules on the market sees which names were renamed to which, and confirms that.
 
 // index returns the index of the outcome with this name, or -1.
 func (o *Outcome) index(name string) int {

@@ -77,8 +77,8 @@ func (l *lab) untried(what string, cause error) {
 	l.note("**Not tried: %s.** What they need is missing on this machine: %s", what, clipped(reason))
 }
 
-// ended reports whether a daemon has ended by itself. A node must not be able to end a daemon, so that is a fault. d may
-// be nil.
+// ended reports whether a daemon ended without being told to. That is a fault, because a node must not be able to end
+// one. d may be nil.
 func (l *lab) ended(when string, d *daemon) bool {
 	if d == nil {
 		return false

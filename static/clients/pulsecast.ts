@@ -3566,8 +3566,9 @@ export interface operations {
                 /**
                  * @description 1 to 255 visible ASCII characters, quoted or bare. Within 24 hours, the same key and
                  *     body get the first answer again, and another body gets 422 `idempotency_mismatch`. A
-                 *     repeat that arrives while the first request is being handled waits for its answer, a
-                 *     batch for at most 10 seconds, and others for at most 5. Then it gets 503 `unavailable` with `Retry-After`.
+                 *     repeat that arrives while the first request is being handled waits for its answer: a
+                 *     batch for at most 10 seconds, a single prediction for at most 5. Then it gets 503
+                 *     `unavailable` with `Retry-After`.
                  */
                 "Idempotency-Key"?: string;
             };
