@@ -160,7 +160,7 @@ type Admit = func() (done func(refusal error), err error)
 // view into a request's buffer.
 func (s *Service) Authenticate(ctx context.Context, bearer string, admit Admit) (*Principal, error) {
 	if !wellFormed(bearer) {
-		return nil, s.invalid()
+		return nil, problem.InvalidCredentials("A key has 1 to 4096 letters, digits and signs (- . _ ~ + / =). " + s.HowToGetKey())
 	}
 	hash := agent.Hash(bearer)
 	v, err := s.verdicts.Get(ctx, hash, func(ctx context.Context) (verdict, time.Time, error) {
