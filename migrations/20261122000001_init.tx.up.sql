@@ -1326,8 +1326,8 @@ CREATE INDEX archive_segments_day ON archive_segments (day, id);
 
 -- archive_days: the sealed days of the archive, each with its manifest, the SHA-256 of that and of
 -- the previous day's manifest, the time when the files were read back, and whether the day is
--- abandoned, because it was sealed after the backup that this database was restored from. Local;
--- owner archive.
+-- abandoned, because it was sealed after the backup that this database was restored from.
+-- abandoned_from is the manifest's abandonedFrom. Local; owner archive.
 CREATE TABLE archive_days (
   day TEXT PRIMARY KEY,
   manifest {{.JSON}} NOT NULL,
@@ -1335,8 +1335,11 @@ CREATE TABLE archive_days (
   previous {{.BYTES}},
   sealed_at {{.TS}} NOT NULL,
   verified_at {{.TS}},
-  abandoned BOOLEAN NOT NULL
+  abandoned BOOLEAN NOT NULL,
+  abandoned_from TEXT
 );
+--bun:split
+CREATE INDEX archive_days_abandoning ON archive_days (day) WHERE abandoned_from IS NOT NULL;
 --bun:split
 
 -- redactions: the records whose texts were erased from a sealed day, and why. Local; owner archive.

@@ -33,6 +33,8 @@ type dayRow struct {
 	SealedAt   time.Time
 	VerifiedAt time.Time `bun:",nullzero"`
 	Abandoned  bool
+	// AbandonedFrom is that of the manifest, so that the few days with one are found without reading all manifests.
+	AbandonedFrom string `bun:",nullzero"`
 }
 
 // Record stores that a day is sealed and was read back, and whether it is abandoned; see
@@ -51,7 +53,10 @@ func Record(ctx context.Context, db bun.IDB, d *Day, abandoned bool, now time.Ti
 		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
 	}
 	at := database.Now(now)
-	row := dayRow{Day: d.Manifest.Day, Manifest: content, Hash: hash, Previous: previous, SealedAt: at, VerifiedAt: at, Abandoned: abandoned}
+	row := dayRow{
+		Day: d.Manifest.Day, Manifest: content, Hash: hash, Previous: previous, SealedAt: at, VerifiedAt: at,
+		Abandoned: abandoned, AbandonedFrom: d.Manifest.AbandonedFrom,
+	}
 	res, err := db.NewInsert().Model(&row).On("CONFLICT (day) DO NOTHING").Exec(ctx)
 	if err != nil {
 		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)

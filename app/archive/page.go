@@ -39,7 +39,7 @@ func AbandonedAmong(ctx context.Context, db bun.IDB, days []SealedDay) (map[stri
 	}
 	var later []dayRow
 	err := db.NewSelect().Model(&later).Where("day > ?", days[0].Day).
-		Where("CAST(manifest AS TEXT) LIKE ?", `%"abandonedFrom"%`).Order("day").Scan(ctx)
+		Where("abandoned_from IS NOT NULL").Order("day").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for days that abandon others: %w", err)
 	}
