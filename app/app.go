@@ -64,7 +64,7 @@ type Options struct {
 	DatabasePatience time.Duration
 	// Waiting, if not nil, is called once when a start begins to wait for Postgres.
 	Waiting func()
-	// RedisPatience bounds one answer of Redis for the rate limits. Zero means 40 ms.
+	// RedisPatience bounds one answer of Redis for the rate limits. Zero means 25 ms.
 	RedisPatience time.Duration
 	// CachePrefix separates the keys of several services in one Redis.
 	CachePrefix string

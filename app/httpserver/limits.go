@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	redisPatience = 40 * time.Millisecond // for one answer
+	redisPatience = 25 * time.Millisecond // for one answer
 	redisRest     = time.Second           // without Redis after a failure
 	redisWarnings = time.Minute           // between two log lines about a failure
 )

@@ -44,7 +44,7 @@ type Options struct {
 	Now     func() time.Time
 	// Redis counts the limits over all nodes. If nil, they are counted in this process.
 	Redis redis.UniversalClient
-	// RedisPatience bounds one answer of Redis. Zero means 40 ms.
+	// RedisPatience bounds one answer of Redis. Zero means 25 ms.
 	RedisPatience time.Duration
 	// Authenticate returns the owner of a bearer. A refusal is a *problem.Error with status 401. Any other
 	// error goes to the client as it is (503 while the identity provider is down). admit may be nil.
