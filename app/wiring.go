@@ -43,7 +43,7 @@ import (
 )
 
 func (a *App) buildDomain() {
-	thresholds := a.thresholds()
+	thresholds := leaderboard.ThresholdsOf(&a.cfg)
 	a.usage = agent.NewUsage(a.DB, a.Log, a.now)
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
 	a.Boards.Records = a.archive != nil
@@ -61,12 +61,6 @@ func (a *App) buildDomain() {
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.DB, Names: a.names, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
 	})
-}
-
-func (a *App) thresholds() leaderboard.Thresholds {
-	return leaderboard.Thresholds{
-		Events: int64(a.cfg.RankedMinEvents), CategoryEvents: int64(a.cfg.RankedMinCategoryEvents), Days: int64(a.cfg.RankedMinDays),
-	}
 }
 
 // buildOperations builds the worker and what operators watch. It listens on METRICS_ADDR and tries

@@ -57,9 +57,7 @@ func newReplay(db *database.DB, start time.Time) *replay {
 	r.settle = settlement.New(settlement.Options{
 		DB: db, Interval: settings.MarketsInterval, MinLiquidity: float64(settings.RankedMinLiquidity), Now: now,
 	})
-	r.board = leaderboard.NewBuilder(db, leaderboard.Thresholds{
-		Events: int64(settings.RankedMinEvents), CategoryEvents: int64(settings.RankedMinCategoryEvents), Days: int64(settings.RankedMinDays),
-	}, now)
+	r.board = leaderboard.NewBuilder(db, leaderboard.ThresholdsOf(&settings), now)
 	r.board.Records = true
 	return r
 }
@@ -224,7 +222,7 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 	if err := leaderboard.NewCounter(r.db, func() time.Time { return r.clock }).CountAll(ctx); err != nil {
 		return err
 	}
-	_, err := assignment.Store{}.ChooseDaily(ctx, r.db, r.start, float64(config.Default().RankedMinLiquidity))
+	_, err := assignment.Store{}.ChooseDaily(ctx, r.db, r.start, time.Time{}, float64(config.Default().RankedMinLiquidity))
 	return err
 }
 

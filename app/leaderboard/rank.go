@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/config"
 )
 
 // Thresholds are the least counts with which an agent is ranked.
@@ -14,6 +16,13 @@ type Thresholds struct {
 	Events         int64 // settled events, on a board over all categories
 	CategoryEvents int64 // settled events, on the board of one category
 	Days           int64 // different UTC days with a publication on a market
+}
+
+// ThresholdsOf returns the thresholds that the settings name.
+func ThresholdsOf(cfg *config.Config) Thresholds {
+	return Thresholds{
+		Events: int64(cfg.RankedMinEvents), CategoryEvents: int64(cfg.RankedMinCategoryEvents), Days: int64(cfg.RankedMinDays),
+	}
 }
 
 // The thresholds that aren't settings.

@@ -184,7 +184,7 @@ func recordOf(t *testing.T, a *app.App, now func() time.Time) Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &record{db: a.DB, store: leaderboard.NewStore(thresholds(&cfg), now)}
+	r := &record{db: a.DB, store: leaderboard.NewStore(leaderboard.ThresholdsOf(&cfg), now)}
 	m := &made{}
 	if err := r.read(t.Context(), &Run{Agent: found.ID}, m); err != nil {
 		t.Fatal(err)

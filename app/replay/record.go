@@ -15,7 +15,6 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/archive"
-	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -80,18 +79,12 @@ func openRecord(ctx context.Context, b *builder, dir string) (*record, error) {
 	}
 	r := &record{db: db, tape: b.tape, markets: map[string]*followed{}}
 	now := func() time.Time { return r.clock }
-	limits := thresholds(&b.settings)
+	limits := leaderboard.ThresholdsOf(&b.settings)
 	r.board, r.store = leaderboard.NewBuilder(db, limits, now), leaderboard.NewStore(limits, now)
 	r.work = settlement.New(settlement.Options{
 		DB: db, Interval: b.settings.MarketsInterval, MinLiquidity: float64(b.settings.RankedMinLiquidity), Now: now,
 	})
 	return r, nil
-}
-
-func thresholds(cfg *config.Config) leaderboard.Thresholds {
-	return leaderboard.Thresholds{
-		Events: int64(cfg.RankedMinEvents), CategoryEvents: int64(cfg.RankedMinCategoryEvents), Days: int64(cfg.RankedMinDays),
-	}
 }
 
 // published reads the predictions in all worlds of a run, in order of publication.
@@ -358,14 +351,15 @@ func (f *followed) closing(row *archive.ClosingRow) market.Market {
 }
 
 // rule carries out the decisions of a day that don't follow from the prices of a closed market.
-// They come from an order book or an admin. Markets that already have this outcome are skipped.
+// They come from an order book or an admin, who may also decide a market that vanished before it closed. Markets that
+// already have this outcome are skipped.
 func (r *record) rule(ctx context.Context, d *day) error {
 	if r.abandoned[d.name] {
 		return nil
 	}
 	for _, o := range d.outcomes {
 		m := r.markets[o.Market]
-		if m == nil || !m.closed || (o.State != "void" && o.Winner == "") {
+		if m == nil || (o.State != "void" && o.Winner == "") {
 			continue
 		}
 		stands, err := settlement.OutcomeOf(ctx, r.db, o.Market)

@@ -25,10 +25,7 @@ func (s *Site) method(c *fiber.Ctx) error {
 		return err
 	}
 	text := leaderboard.Method(leaderboard.MethodFacts{
-		Thresholds: leaderboard.Thresholds{
-			Events: int64(s.Config.RankedMinEvents), CategoryEvents: int64(s.Config.RankedMinCategoryEvents),
-			Days: int64(s.Config.RankedMinDays),
-		},
+		Thresholds:   leaderboard.ThresholdsOf(s.Config),
 		MinLiquidity: int64(s.Config.RankedMinLiquidity), Ranked: numbers.Ranked,
 	})
 	html, headings, err := renderMarkdown([]byte(unbroken(text)), 0)
