@@ -15,6 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/retention"
+	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/app/worker"
 )
@@ -176,13 +177,14 @@ func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 }
 
 // assign closes the assignments that are due, chooses new ones once a day, and announces those that
-// have opened. A new installation chooses only after a whole reading is stored, and not among the
-// first markets of it.
+// have opened. It chooses only after a whole reading is stored, and only markets of a fresh one. So after a stop or an
+// outage of the source, none is chosen by its old price.
 func (a *App) assign(ctx context.Context) error {
 	var store assignment.Store
 	_, err := store.CloseDue(ctx, a.DB, a.now())
-	if !a.Markets.Replicator.Feed().Current().AsOf.IsZero() {
-		_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
+	if !a.Markets.Replicator.Feed().Stale() {
+		since := a.now().Add(-signal.StaleIntervals * a.cfg.MarketsInterval)
+		_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), since, float64(a.cfg.RankedMinLiquidity))
 		err = errors.Join(err, chooseErr)
 	}
 	return errors.Join(err, store.Announce(ctx, a.DB, a.now()))

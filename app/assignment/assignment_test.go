@@ -40,7 +40,7 @@ func insert(t *testing.T, db *database.DB, markets ...market.Market) {
 
 func choose(t *testing.T, db *database.DB, at time.Time) int {
 	t.Helper()
-	n, err := store.ChooseDaily(t.Context(), db, at, floor)
+	n, err := store.ChooseDaily(t.Context(), db, at, start, floor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +100,7 @@ func TestChooseOnlySuitable(t *testing.T) {
 			listed("too-soon", "sport", 9, 0.5, days-time.Second), listed("too-late", "sport", 9, 0.5, 90*days+time.Second),
 			listed("illiquid", "sport", 0, 0.5, 9*days), listed("thin", "sport", 0.99, 0.5, 9*days),
 			spoil(good("wide"), func(m *market.Market) { bid, ask := 0.47, 0.5201; m.BestBid, m.BestAsk = &bid, &ask }),
+			spoil(good("unseen"), func(m *market.Market) { m.ObservedAt = start.Add(-time.Second) }),
 			spoil(good("closed"), func(m *market.Market) { m.Closed = true }),
 			spoil(good("inactive"), func(m *market.Market) { m.Active = false }),
 			spoil(good("disputed"), func(m *market.Market) { m.Resolution = "disputed" }),
@@ -175,7 +176,7 @@ func TestChosenOnceADay(t *testing.T) {
 		total := 0
 		for range 6 {
 			nodes.Go(func() {
-				n, err := store.ChooseDaily(t.Context(), db, start, floor)
+				n, err := store.ChooseDaily(t.Context(), db, start, start, floor)
 				if err != nil {
 					t.Error(err)
 				}

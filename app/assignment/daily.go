@@ -38,11 +38,11 @@ const (
 	noCategory = "other"
 )
 
-// ChooseDaily chooses the day's assignments among markets with a liquidity of at least minLiquidity, in US
-// dollars. It returns how many it added, which is 0 if the day already has its choice. However many nodes call
+// ChooseDaily chooses the day's assignments among the markets that were observed since a time and have a liquidity of
+// at least minLiquidity, in US dollars. It returns how many it added, which is 0 if the day already has its choice. However many nodes call
 // ChooseDaily, only one choice is made for a day. If there is no suitable market, it chooses none, and the
 // next call tries again. A choice for a later day doesn't count, because a clock was ahead when it was made.
-func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, minLiquidity float64) (int, error) {
+func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now, since time.Time, minLiquidity float64) (int, error) {
 	now = database.Now(now)
 	today, latest := now.Format(time.DateOnly), database.LatestPlausible(now).Format(time.DateOnly)
 	if taken, err := dayTaken(ctx, db.Reader, today, latest); err != nil || taken {
@@ -50,7 +50,7 @@ func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, 
 	}
 	added := 0
 	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		candidates, err := readCandidates(ctx, tx, now, minLiquidity)
+		candidates, err := readCandidates(ctx, tx, now, since, minLiquidity)
 		if err != nil || len(candidates) == 0 {
 			return err
 		}
@@ -80,13 +80,13 @@ func dayTaken(ctx context.Context, db bun.IDB, today, latest string) (bool, erro
 }
 
 // readCandidates reads the suitable markets whose event has no open assignment, most liquid first.
-func readCandidates(ctx context.Context, db bun.IDB, now time.Time, minLiquidity float64) ([]market.Market, error) {
+func readCandidates(ctx context.Context, db bun.IDB, now, since time.Time, minLiquidity float64) ([]market.Market, error) {
 	assigned := db.NewSelect().TableExpr("assignments AS s").ColumnExpr("1").
 		Join("JOIN (?) AS o ON o.id = s.market_id", market.Select(db).Column("m.id", "m.event_id")).
 		Where("o.id = m.id OR o.event_id = m.event_id").Where("s.status = ?", Open).Where("s.due_at > ?", now)
 	var markets []market.Market
 	err := market.Select(db).
-		Where("NOT m.closed").Where("m.active").Where("m.resolution IS NULL").
+		Where("NOT m.closed").Where("m.active").Where("m.resolution IS NULL").Where("m.observed_at >= ?", since).
 		Where("m.liquidity > 0").Where("m.liquidity >= ?", minLiquidity).
 		Where("m.probability >= ?", certainLow).Where("m.probability <= ?", certainHigh).
 		Where("m.best_bid IS NULL OR m.best_ask - m.best_bid <= ?", widest+1e-9).

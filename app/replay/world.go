@@ -218,7 +218,7 @@ func (b *builder) makeWorld(ctx context.Context, w *world, known *moment) error 
 	if len(w.pairs()) > 0 {
 		return nil
 	}
-	_, err = assignment.Store{}.ChooseDaily(ctx, w.app.DB, w.at, float64(b.settings.RankedMinLiquidity))
+	_, err = assignment.Store{}.ChooseDaily(ctx, w.app.DB, w.at, time.Time{}, float64(b.settings.RankedMinLiquidity))
 	return err
 }
 
