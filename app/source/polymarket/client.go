@@ -110,7 +110,7 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 	if len(got.markets) == 0 {
 		return source.Markets{}, &source.Error{Reason: "empty", Err: errors.New("gamma: no usable open market")}
 	}
-	slices.SortStableFunc(got.markets, byVolume)
+	slices.SortStableFunc(got.markets, market.CompareVolume)
 	got.markets = got.markets[:min(n, len(got.markets))]
 	return c.finish(got), nil
 }
@@ -231,19 +231,4 @@ func decodePage(raw []byte) (page, error) {
 		p.cursor = *object.Cursor
 	}
 	return p, nil
-}
-
-// byVolume orders by volume, highest first, unknown last, ties by id.
-func byVolume(a, b market.Market) int {
-	switch {
-	case a.Volume == nil && b.Volume != nil:
-		return 1
-	case a.Volume != nil && b.Volume == nil:
-		return -1
-	case a.Volume != nil && *a.Volume > *b.Volume:
-		return -1
-	case a.Volume != nil && *a.Volume < *b.Volume:
-		return 1
-	}
-	return strings.Compare(a.ID, b.ID)
 }
