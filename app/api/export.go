@@ -17,6 +17,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -275,9 +276,9 @@ func (s *commaSeparated) prediction(p predictionWire) error {
 		brier, edge, logEdge = csvNumber(&sc.Brier), csvNumber(sc.Edge), csvNumber(sc.LogEdge)
 	}
 	return s.Write([]string{
-		p.ID, p.CreatedAt.Format(time.RFC3339Nano), csvText(textOf(p.Title)), csvText(textOf(p.Thesis)), csvNumber(p.Confidence),
-		p.HorizonAt.Format(time.RFC3339Nano), csvText(textOf(p.Category)), csvText(textOf(p.Model)), csvText(marketID), csvText(question),
-		csvText(outcome), string(*p.Status), base, csvNumber(p.Weight), y, resolvedAt, brier, edge, logEdge,
+		p.ID, p.CreatedAt.Format(time.RFC3339Nano), plaintext.CSVCell(textOf(p.Title)), plaintext.CSVCell(textOf(p.Thesis)), csvNumber(p.Confidence),
+		p.HorizonAt.Format(time.RFC3339Nano), plaintext.CSVCell(textOf(p.Category)), plaintext.CSVCell(textOf(p.Model)), plaintext.CSVCell(marketID), plaintext.CSVCell(question),
+		plaintext.CSVCell(outcome), string(*p.Status), base, csvNumber(p.Weight), y, resolvedAt, brier, edge, logEdge,
 		string(p.Reveal), textOf(p.RevealedAt), textOf(p.Hash), textOf(p.Salt), p.URL,
 	})
 }
@@ -299,12 +300,4 @@ func csvNumber(n *float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(*n, 'f', -1, 64)
-}
-
-// csvText puts an apostrophe before a text that a spreadsheet would run as a formula.
-func csvText(s string) string {
-	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@' || s[0] == '\t' || s[0] == '\r') {
-		return "'" + s
-	}
-	return s
 }

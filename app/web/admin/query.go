@@ -118,7 +118,7 @@ func sendCSV(c *fiber.Ctx, name string, rows [][]string) error {
 	w := csv.NewWriter(&b)
 	for _, row := range rows {
 		for i := range row {
-			row[i] = harmless(row[i])
+			row[i] = plaintext.CSVCell(row[i])
 		}
 		if err := w.Write(row); err != nil {
 			return fmt.Errorf("write csv: %w", err)
@@ -128,13 +128,4 @@ func sendCSV(c *fiber.Ctx, name string, rows [][]string) error {
 	c.Set(fiber.HeaderContentType, "text/csv; charset=utf-8")
 	c.Set(fiber.HeaderContentDisposition, `attachment; filename="`+name+`"`)
 	return c.SendString(b.String())
-}
-
-// harmless keeps a spreadsheet from running a text as a formula. With an apostrophe in front, the
-// spreadsheet shows it as text.
-func harmless(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
-		return "'" + cell
-	}
-	return cell
 }
