@@ -104,6 +104,10 @@ func (a *API) consensusOf(ctx context.Context, ids []string, publisher uuid.UUID
 	return stored, err
 }
 
+func errNoMarket() error {
+	return problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
+}
+
 func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 	db := a.DB.Reader
 	m, found, err := a.markets.ByID(ctx, db, q.id)
@@ -111,7 +115,7 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 		return nil, err
 	}
 	if !found {
-		return nil, problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
+		return nil, errNoMarket()
 	}
 	history, err := a.markets.Prices(ctx, db, m.ID, time.Time{}, maxHistory)
 	if err != nil {

@@ -134,7 +134,7 @@ func (a *API) findPrices(ctx context.Context, c *fiber.Ctx, f *release.HistoryFi
 		return nil, nil, err
 	}
 	if !found {
-		return nil, nil, problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
+		return nil, nil, errNoMarket()
 	}
 	days, err := a.Release.Archived(ctx, f, now)
 	return m, days, err

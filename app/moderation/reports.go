@@ -132,7 +132,7 @@ func findOpen(ctx context.Context, tx bun.Tx, r *Report) (*Report, error) {
 func (s *Service) readReported(ctx context.Context, tx bun.Tx, id uuid.UUID) (*prediction.Record, error) {
 	found, err := s.predictions.ByID(ctx, tx, id)
 	if err == nil && found == nil {
-		err = problem.NotFound("There is no prediction with this id.")
+		err = prediction.NotFound()
 	}
 	return found, err
 }

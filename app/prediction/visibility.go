@@ -10,7 +10,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
-	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // This file decides which parts of a prediction are shown; app/agent/visibility.go decides the same for its
@@ -119,7 +118,7 @@ func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (ti
 		return "", false, fmt.Errorf("hide prediction: %w", err)
 	}
 	if len(rows) == 0 {
-		return "", false, problem.NotFound("There is no prediction with this id.")
+		return "", false, NotFound()
 	}
 	if rows[0].Hidden == hidden {
 		return rows[0].Title, false, nil

@@ -3,12 +3,14 @@ package settlement
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // A source may rename a market's outcomes, or list them in another order, after a prediction named one. This file
@@ -56,13 +58,13 @@ func (o *Outcome) equal(before *Outcome) bool {
 	if before == nil || o.State != before.State || len(o.OutcomeValues) != len(before.OutcomeValues) {
 		return false
 	}
-	known := before.names()
-	moved := o.moved(known, 0)
+	known := knownOutcomes{names: before.names()}
+	moved := o.moved(known)
 	for i, y := range before.OutcomeValues {
-		if moved && o.index(known[i].Outcome) < 0 {
+		if moved && o.index(known.names[i].Outcome) < 0 {
 			continue
 		}
-		if now, ok := o.value(known[i]); !ok || now != y {
+		if now, ok := o.value(known.names[i]); !ok || now != y {
 			return false
 		}
 	}
@@ -78,11 +80,10 @@ func (o *Outcome) names() []prediction.NamedOutcome {
 	return list
 }
 
-// moved reports whether known outcomes may have changed places, and the list lacks one of their names. length is the
-// length of the list in the first known prices, 0 if there are none.
-func (o *Outcome) moved(known []prediction.NamedOutcome, length int) bool {
-	moved, gone := length > 0 && length != len(o.Outcomes), map[string]int{}
-	for _, n := range known {
+// moved reports whether known outcomes may have changed places, and the list lacks one of their names.
+func (o *Outcome) moved(known knownOutcomes) bool {
+	moved, gone := known.firstLength > 0 && known.firstLength != len(o.Outcomes), map[string]int{}
+	for _, n := range known.names {
 		if i := o.index(n.Outcome); i >= 0 {
 			moved = moved || i != n.OutcomeIndex
 			continue
@@ -114,27 +115,18 @@ func (o *Outcome) renamesWithResult(before *Outcome) bool {
 
 // setPlaces sets ByName. An admin who rules has seen what becomes of names that the market no longer has, so then only
 // known places and the length of the list count.
-func (o *Outcome) setPlaces(known []prediction.NamedOutcome, length int, before *Outcome) {
-	o.ByName = o.moved(known, length)
+func (o *Outcome) setPlaces(known knownOutcomes, before *Outcome) {
+	o.ByName = o.moved(known)
 	if before != nil && !o.Ruled() {
 		o.ByName = o.ByName || before.ByName || o.renamesWithResult(before)
 	}
 }
 
-// firstLength returns how many outcomes a market had in the first known prices, or 0 if there are none.
-func firstLength(ctx context.Context, db bun.IDB, marketID string) (int, error) {
-	prices, err := market.Store{}.FirstPrices(ctx, db, []string{marketID})
-	if err != nil || len(prices) == 0 {
-		return 0, err
-	}
-	return len(prices[0].Prices), nil
-}
-
 // renamed says in words what becomes of known names that the list lacks, or is "" if it has all names.
-func (o *Outcome) renamed(known []prediction.NamedOutcome) string {
+func (o *Outcome) renamed(known knownOutcomes) string {
 	var words []string
 	seen := map[string]bool{}
-	for _, n := range known {
+	for _, n := range known.names {
 		if seen[n.Outcome] || o.index(n.Outcome) >= 0 {
 			continue
 		}
@@ -151,26 +143,34 @@ func (o *Outcome) renamed(known []prediction.NamedOutcome) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
-// knownNames returns the names that a market's outcomes have or had, with their places. before is the decision before,
-// nil if there is none.
-func knownNames(ctx context.Context, db bun.IDB, marketID string, before *Outcome) ([]prediction.NamedOutcome, error) {
-	known, err := prediction.Store{}.OutcomesNamed(ctx, db, marketID)
-	if err != nil {
-		return nil, err
+// knownOutcomes is what is known of the outcomes that a market has or had.
+type knownOutcomes struct {
+	names       []prediction.NamedOutcome // with their places
+	firstLength int                       // of the list in the first known prices; 0 if there are none
+}
+
+// loadKnown returns what is known of a market's outcomes. before is the decision before, nil if there is none.
+func loadKnown(ctx context.Context, db bun.IDB, marketID string, before *Outcome) (known knownOutcomes, err error) {
+	if known.names, err = (prediction.Store{}).OutcomesNamed(ctx, db, marketID); err != nil {
+		return known, err
 	}
 	rows, err := loadReferences(ctx, db, marketID)
 	if err != nil {
-		return nil, err
+		return known, err
 	}
 	for i := range rows {
 		if n := rows[i].named(); n.OutcomeIndex >= 0 {
-			known = append(known, n)
+			known.names = append(known.names, n)
 		}
 	}
 	if before != nil {
-		known = append(known, before.names()...)
+		known.names = append(known.names, before.names()...)
 	}
-	return known, nil
+	prices, err := market.Store{}.FirstPrices(ctx, db, []string{marketID})
+	if err == nil && len(prices) > 0 {
+		known.firstLength = len(prices[0].Prices)
+	}
+	return known, err
 }
 
 // named returns the outcome that a prediction names. Its place is -1 if it is unknown.
@@ -191,4 +191,23 @@ func (r *ReferencePrediction) named() prediction.NamedOutcome {
 		n.OutcomeIndex = -1
 	}
 	return n
+}
+
+// verdictOf returns the verdict that an outcome of the market happened. The name may be one that the outcome had before.
+func verdictOf(m *market.Market, outcome string, known knownOutcomes) (market.Verdict, error) {
+	list := Outcome{Outcomes: m.Outcomes}
+	list.ByName = list.moved(known)
+	outcome = strings.TrimSpace(outcome)
+	n := prediction.NamedOutcome{Outcome: outcome, OutcomeIndex: -1}
+	if i := slices.IndexFunc(known.names, func(k prediction.NamedOutcome) bool {
+		return strings.EqualFold(strings.TrimSpace(k.Outcome), outcome)
+	}); i >= 0 {
+		n = known.names[i]
+	}
+	i := list.place(n)
+	if i < 0 || outcome == "" {
+		return market.Verdict{}, problem.InvalidRequest(problem.Field{Field: "outcome",
+			Message: fmt.Sprintf("must be one of this market's outcomes: %s", strings.Join(m.Outcomes, ", "))})
+	}
+	return m.DecidedBy(i), nil
 }

@@ -106,9 +106,9 @@ func (s *Service) checkOf(kind, target string) (check, error) {
 	if kind == KindMarketCorrected || kind == KindMarketVoided {
 		return s.checkMarket(target, kind == KindMarketVoided), nil
 	}
-	id, err := uuid.Parse(target)
+	id, err := prediction.ParseID(target)
 	if err != nil {
-		return nil, problem.NotFound("There is no prediction with this id.")
+		return nil, err
 	}
 	switch kind {
 	case KindPredictionSettled:

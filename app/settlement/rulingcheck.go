@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +79,7 @@ func loadItem(ctx context.Context, tx bun.Tx, id uuid.UUID) (*item, error) {
 		return nil, err
 	}
 	if key == nil {
-		return nil, problem.NotFound("There is no prediction with this id.")
+		return nil, prediction.NotFound()
 	}
 	rows, err := lockItems(ctx, tx, []prediction.Key{*key})
 	if err != nil {
@@ -193,24 +192,20 @@ func (s *Service) checkMarket(id string, void bool) check {
 			return nil, problem.New(problem.CodeMarketOpen,
 				"This market is still open upstream, so nothing has happened yet. Rule on it once it has closed, or has not been seen for a day.")
 		}
-		known, err := knownNames(ctx, tx, id, before)
-		if err != nil {
-			return nil, err
-		}
-		length, err := firstLength(ctx, tx, id)
+		known, err := loadKnown(ctx, tx, id, before)
 		if err != nil {
 			return nil, err
 		}
 		v, kind := market.Verdict{Stage: market.Voided, Winner: -1}, KindMarketVoided
 		if !void {
-			if v, err = named(m, r.Outcome, known, length); err != nil {
+			if v, err = verdictOf(m, r.Outcome, known); err != nil {
 				return nil, err
 			}
 			kind = KindMarketCorrected
 		}
 		o := newOutcome(m, v, before, sourceAdmin, r.Note, s.now())
 		same := o.equal(before)
-		o.setPlaces(known, length, before)
+		o.setPlaces(known, before)
 		if same && (void || o.ByName || !before.ByName) {
 			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf(
 				"The outcome of this market is %s already. Nothing was changed.", before,
@@ -222,25 +217,6 @@ func (s *Service) checkMarket(id string, void bool) check {
 		}
 		return p, countPredictions(ctx, tx, &p.change, id)
 	}
-}
-
-// named returns the verdict that the named outcome happened. The name may be one that the outcome had before.
-func named(m *market.Market, outcome string, known []prediction.NamedOutcome, length int) (market.Verdict, error) {
-	list := Outcome{Outcomes: m.Outcomes}
-	list.ByName = list.moved(known, length)
-	outcome = strings.TrimSpace(outcome)
-	n := prediction.NamedOutcome{Outcome: outcome, OutcomeIndex: -1}
-	if i := slices.IndexFunc(known, func(k prediction.NamedOutcome) bool {
-		return strings.EqualFold(strings.TrimSpace(k.Outcome), outcome)
-	}); i >= 0 {
-		n = known[i]
-	}
-	i := list.place(n)
-	if i < 0 || outcome == "" {
-		return market.Verdict{}, problem.InvalidRequest(problem.Field{Field: "outcome",
-			Message: fmt.Sprintf("must be one of this market's outcomes: %s", strings.Join(m.Outcomes, ", "))})
-	}
-	return m.DecidedBy(i), nil
 }
 
 func countPredictions(ctx context.Context, tx bun.Tx, c *Change, marketID string) error {

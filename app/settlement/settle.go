@@ -290,15 +290,11 @@ func (s *Service) replace(ctx context.Context, m *market.Market, o, before *Outc
 		// The names under which predictions were decided stay, so that a renaming alone changes none of them.
 		o.Outcomes, o.OutcomeValues, o.Winner, o.ByName = before.Outcomes, before.OutcomeValues, before.Winner, before.ByName
 	} else {
-		known, err := knownNames(ctx, s.db.Reader, m.ID, before)
+		known, err := loadKnown(ctx, s.db.Reader, m.ID, before)
 		if err != nil {
 			return false, err
 		}
-		length, err := firstLength(ctx, s.db.Reader, m.ID)
-		if err != nil {
-			return false, err
-		}
-		o.setPlaces(known, length, before)
+		o.setPlaces(known, before)
 	}
 	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := s.saveOutcome(ctx, tx, m, o); err != nil || !decided(before) {

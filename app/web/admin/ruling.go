@@ -30,10 +30,8 @@ func pathSubject(v *visit) (s subject, err error) {
 		s.market = true
 		return s, nil
 	case "predictions":
-		if s.prediction, err = uuid.Parse(s.id); err != nil {
-			return s, problem.NotFound("There is no prediction with this id.")
-		}
-		return s, nil
+		s.prediction, err = prediction.ParseID(s.id)
+		return s, err
 	}
 	return s, noSuchPage(v)
 }
@@ -167,7 +165,7 @@ func (d *Site) addPrediction(v *visit, s subject, p *views.RulingProps) (title s
 		return "", err
 	}
 	if r == nil {
-		return "", problem.NotFound("There is no prediction with this id.")
+		return "", prediction.NotFound()
 	}
 	p.Prediction = rulingPrediction(r)
 	p.Disputes, err = d.disputes(v.UserContext(), s.prediction)
@@ -205,9 +203,9 @@ func (d *Site) rule(v *visit) error {
 
 // setHidden hides a prediction's text or shows it again.
 func (d *Site) setHidden(v *visit) error {
-	id, err := uuid.Parse(v.param("id"))
+	id, err := prediction.ParseID(v.param("id"))
 	if err != nil {
-		return problem.NotFound("There is no prediction with this id.")
+		return err
 	}
 	act, word := d.Moderation.RestorePrediction, "shown"
 	if v.form("hidden") == "true" {
