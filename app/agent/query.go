@@ -17,6 +17,24 @@ import (
 // subquery to join agents to their rows.
 func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Agent)(nil)) }
 
+// ListedAmong returns which of the agents that publish are Listed.
+func (Store) ListedAmong(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]bool, error) {
+	listed := make(map[uuid.UUID]bool, len(agents))
+	if len(agents) == 0 {
+		return listed, nil
+	}
+	var ids []uuid.UUID
+	err := Select(db).Column("a.id").Where("a.id IN (?)", bun.List(agents)).Where("?", Listed("a")).Where("a.kind = ?", Ordinary).
+		Scan(ctx, &ids)
+	if err != nil {
+		return nil, fmt.Errorf("read which agents are listed: %w", err)
+	}
+	for _, id := range ids {
+		listed[id] = true
+	}
+	return listed, nil
+}
+
 // IDs lists the ids of up to limit agents of any kind after the id after, in ascending order.
 func (Store) IDs(ctx context.Context, db bun.IDB, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	var ids []uuid.UUID

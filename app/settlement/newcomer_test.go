@@ -2,6 +2,7 @@ package settlement
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,23 +15,27 @@ import (
 
 // TestConsensusRowIsARecord checks that the row of Consensus keeps the agents that counted when it
 // was stored. Agents that begin to count later and settlements taken back don't change it, and a
-// rebuild finds no difference.
+// rebuild finds no difference. A disabled agent doesn't count.
 func TestConsensusRowIsARecord(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
 		s := w.service(0)
-		agents := make([]uuid.UUID, 6)
+		agents := make([]uuid.UUID, 7)
 		for i := range agents {
 			agents[i] = w.agent(i + 1)
 		}
-		w.experience(s, agents[:4]...)
+		disabled := agents[6]
+		w.experience(s, append(slices.Clone(agents[:4]), disabled)...)
 		m := w.market("1", "", "x", start)
 		m.Prices = []float64{.3, .7}
 		w.tick(s, m)
 		for i, p := range []float64{.2, .4, .6, .8, .9} {
 			w.publish(agents[i], m, 0, p)
 		}
+		w.publish(disabled, m, 0, .99)
+		_, err := db.NewRaw("UPDATE agents SET status = 'disabled' WHERE id = ?", disabled).Exec(t.Context())
+		w.must(err)
 		observe := func(price float64) {
 			w.clock = w.clock.Add(2 * time.Minute)
 			m.Prices = []float64{price, 1 - price}

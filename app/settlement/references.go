@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -119,9 +120,13 @@ func withoutReference(ctx context.Context, db bun.IDB, agent uuid.UUID, ids []st
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := known[id]; return ok }), nil
 }
 
-// insertFifty stores rows of Always 50 % for markets that have a first price.
+// insertFifty stores rows of Always 50 % for those of the markets that have a first price and no such row.
 func (s *Service) insertFifty(ctx context.Context, tx bun.Tx, ids []string, first map[string]market.Price) error {
 	if err := lockReferences(ctx, tx); err != nil {
+		return err
+	}
+	ids, err := withoutReference(ctx, tx, FiftyAgent, ids)
+	if err != nil {
 		return err
 	}
 	markets, err := market.Store{}.ByIDs(ctx, tx, ids)
@@ -172,17 +177,12 @@ type newReference struct {
 	at     time.Time
 }
 
-// insertReferences stores reference rows in the order given. They get weight indexes as predictions do. It
-// skips a market on which the agent already has a row.
+// insertReferences stores reference rows in the order given. They get weight indexes as predictions do. The
+// agents must have no rows on these markets.
 func (s *Service) insertReferences(ctx context.Context, tx bun.Tx, list []newReference) error {
 	if len(list) == 0 {
 		return nil
 	}
-	known, err := existingReferences(ctx, tx, list)
-	if err != nil {
-		return err
-	}
-	list = slices.DeleteFunc(list, func(x newReference) bool { return known[x.agent][x.market.ID] })
 	keys := make([]pending, 0, len(list))
 	for _, x := range list {
 		keys = append(keys, pending{AgentID: x.agent, EventKey: x.market.EventKey()})
@@ -209,28 +209,6 @@ func (s *Service) insertReferences(ctx context.Context, tx bun.Tx, list []newRef
 		return fmt.Errorf("store reference rows: %w", err)
 	}
 	return nil
-}
-
-// existingReferences returns for each agent which markets of the list have a row of it.
-func existingReferences(ctx context.Context, tx bun.Tx, list []newReference) (map[uuid.UUID]map[string]bool, error) {
-	ids := make([]string, 0, len(list))
-	for _, x := range list {
-		ids = append(ids, x.market.ID)
-	}
-	var rows []ReferencePrediction
-	err := tx.NewSelect().Model(&rows).Column("r.agent_id", "r.market_id").Where("r.market_id IN (?)", bun.List(ids)).
-		Scan(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read reference rows: %w", err)
-	}
-	known := map[uuid.UUID]map[string]bool{}
-	for _, r := range rows {
-		if known[r.AgentID] == nil {
-			known[r.AgentID] = map[string]bool{}
-		}
-		known[r.AgentID][r.MarketID] = true
-	}
-	return known, nil
 }
 
 // formConsensus stores a row of Consensus for those of the due markets that now have enough agents.
@@ -279,7 +257,8 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 }
 
 // openConfidences returns, for each agent that counts now, its latest probability of the market's
-// reference outcome. at is the latest observation that fixed a baseline on the market.
+// reference outcome. at is the latest observation that fixed a baseline on the market. Disabled agents are left out, as
+// from the consensus that is shown.
 func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confidences []float64, at time.Time, err error) {
 	opinions, err := prediction.Opinions(ctx, tx, []string{m.ID})
 	if err != nil {
@@ -290,6 +269,10 @@ func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confiden
 	for _, o := range opinions {
 		agents = append(agents, o.AgentID)
 	}
+	listed, err := agent.Store{}.ListedAmong(ctx, tx, agents)
+	if err != nil {
+		return nil, at, err
+	}
 	counts, err := CountInConsensus(ctx, tx, agents)
 	if err != nil {
 		return nil, at, err
@@ -297,7 +280,7 @@ func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confiden
 	seen := map[uuid.UUID]bool{}
 	for _, o := range opinions {
 		p, ok := m.OfReference(o.OutcomeIndex, o.Confidence)
-		if !ok {
+		if !ok || !listed[o.AgentID] {
 			continue
 		}
 		if o.BaselineObservedAt.After(at) {
