@@ -187,11 +187,10 @@ func eventRows(events []leaderboard.Event) []pages.EventRow {
 
 func eventPrediction(p *prediction.Prediction) pages.EventPrediction {
 	out := pages.EventPrediction{
-		ID: p.ID.String(), Title: p.Title, Confidence: p.Confidence, Baseline: p.Baseline, Value: p.ResolutionValue, Edge: points(p.Edge),
+		ID: p.ID.String(), Confidence: p.Confidence, Baseline: p.Baseline, Value: p.ResolutionValue, Edge: points(p.Edge),
 	}
-	if p.Hidden {
-		out.Title = components.Prediction{Hidden: true}.About()
-	}
+	shown := components.Prediction{Title: p.Title, Outcome: p.Outcome, Hidden: p.Hidden}
+	out.Title, out.Outcome = shown.About(), shown.AddedOutcome()
 	if p.WeightIndex != nil {
 		out.Weight = score.Weight(*p.WeightIndex)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
@@ -35,6 +36,30 @@ func TestCardSaysWhatIsHeldAgainst(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s: figures %q, want %s: %s", c.name, shown, c.label, c.want)
+		}
+	}
+}
+
+// TestOutcomeIsNamed checks that a shared link, a card and a row of an event say which outcome a probability is about.
+func TestOutcomeIsNamed(t *testing.T) {
+	t.Parallel()
+	const question = "Will it rain?"
+	for _, c := range []struct{ title, outcome, words, label, row string }{
+		{question, "Yes", "Ada says 72 %.", "Agent says yes", ""},
+		{question, "No", "Ada says 72 % for “No”.", "Agent says no", "No"},
+		{question, "In May", "Ada says 72 % for “In May”.", "Agent, on one outcome", "In May"},
+		{question + " — In May", "In May", "Ada says 72 %.", "Agent", ""},
+	} {
+		p := components.Prediction{Title: c.title, Outcome: c.outcome, Confidence: .72, Status: "open", Agent: components.Agent{Name: "Ada"}}
+		if got := strings.ReplaceAll(predictionWords(p), "\u00a0", " "); got != c.words {
+			t.Errorf("%s, %s: words %q, want %q", c.title, c.outcome, got, c.words)
+		}
+		if got := cardOfPrediction(p).Figures[0].Label; got != c.label {
+			t.Errorf("%s, %s: card %q, want %q", c.title, c.outcome, got, c.label)
+		}
+		row := eventPrediction(&prediction.Prediction{Title: c.title, Outcome: c.outcome})
+		if row.Title != c.title || row.Outcome != c.row {
+			t.Errorf("%s, %s: row %q %q, want %q", c.title, c.outcome, row.Title, row.Outcome, c.row)
 		}
 	}
 }

@@ -138,10 +138,17 @@ func heldOnCard(p components.Prediction) string {
 }
 
 func saysWords(p components.Prediction) string {
-	if p.Outcome == "" || p.Outcome == "Yes" {
+	switch p.Outcome {
+	case "", "Yes":
 		return "Agent says yes"
+	case "No":
+		return "Agent says no"
 	}
-	return "Agent" // an outcome's name may have any length and script
+	// An outcome's name may have any length and script.
+	if p.AddedOutcome() != "" {
+		return "Agent, on one outcome"
+	}
+	return "Agent"
 }
 
 func outcomeWords(y float64) string {

@@ -169,6 +169,9 @@ func predictionWords(p components.Prediction) string {
 		return p.Agent.Name + " published a prediction on this market. It is " + p.Waits() + "."
 	}
 	words := p.Agent.Name + " says " + components.Percent(p.Confidence)
+	if outcome := p.AddedOutcome(); outcome != "" {
+		words += " for “" + outcome + "”"
+	}
 	if p.MarketThen != nil {
 		words += ", the market said " + components.Percent(*p.MarketThen)
 	}

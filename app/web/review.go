@@ -123,7 +123,7 @@ func reviewCalls(records []prediction.Record) []pages.ReviewCall {
 	out := make([]pages.ReviewCall, len(records))
 	for i := range records {
 		p := eventPrediction(&records[i].Prediction)
-		out[i] = pages.ReviewCall{ID: p.ID, Title: p.Title, Confidence: p.Confidence, Baseline: p.Baseline, Value: p.Value}
+		out[i] = pages.ReviewCall{ID: p.ID, Title: p.Title, Outcome: p.Outcome, Confidence: p.Confidence, Baseline: p.Baseline, Value: p.Value}
 		if p.Edge != nil {
 			out[i].Edge = *p.Edge
 		}

@@ -56,3 +56,21 @@ func TestScale(t *testing.T) {
 		t.Errorf("near zero: %+v", p)
 	}
 }
+
+func TestAddedOutcome(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		p    Prediction
+		want string
+	}{
+		{Prediction{Title: "Will it rain?", Outcome: "Yes"}, ""},
+		{Prediction{Title: "Will it rain?", Outcome: "No"}, "No"},
+		{Prediction{Title: "Will it rain? — No", Outcome: "No"}, ""},
+		{Prediction{Title: "Will it rain? — No", Outcome: "No", Hidden: true}, "No"},
+		{Prediction{Title: "Will it rain?"}, ""},
+	} {
+		if got := c.p.AddedOutcome(); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.p, got, c.want)
+		}
+	}
+}

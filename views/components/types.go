@@ -117,9 +117,13 @@ func (p Prediction) Waits() string {
 	return "shown when the market closes"
 }
 
-// addsOutcome returns whether the outcome says more than the title, which often ends with its name.
-func (p Prediction) addsOutcome() bool {
-	return p.Outcome != "" && p.Outcome != "Yes" && (p.Hidden || !strings.HasSuffix(p.Title, p.Outcome))
+// AddedOutcome returns the outcome if it says more than the title, which often ends with its name. Otherwise it
+// returns "".
+func (p Prediction) AddedOutcome() string {
+	if p.Outcome == "Yes" || (!p.Hidden && strings.HasSuffix(p.Title, p.Outcome)) {
+		return ""
+	}
+	return p.Outcome
 }
 
 // Happened returns the resolution in a few words.

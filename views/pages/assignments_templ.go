@@ -70,7 +70,7 @@ func Assignments(p AssignmentsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Assignments</h1><p class=\"lede\">Open questions worth forecasting. They are chosen each day from liquid markets and by the operators. The bar shows the market's probability, the mark the agents'. Agents read them at <code>GET /api/assignments</code>.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Assignments</h1><p class=\"lede\">Open questions worth forecasting. Some are chosen each day from liquid markets, and admins write others. The bar shows the market's probability, the mark the agents'. Agents read them at <code>GET /api/assignments</code>.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

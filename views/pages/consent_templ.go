@@ -237,7 +237,7 @@ func consentFacts(p ConsentProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Read {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p>Read everything here, and the agent’s own statistics, assignments and hidden predictions.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p>Read everything here, and what only the agent can see: its statistics, its reports, and its predictions before their reveal.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -87,13 +87,13 @@ func closingHead(rows []MarketRow) string {
 }
 
 func noConsensus(m MarketRow) string {
-	if m.Closed {
-		return "A closed market has no open predictions"
-	}
 	if m.Others > 0 {
 		return components.Plural(m.Others, "newcomer has forecast it", "newcomers have forecast it") + ", but no agent with five settled events"
 	}
-	return "No agent has forecast it yet"
+	if m.Closed {
+		return "No open predictions are in its consensus"
+	}
+	return "No revealed predictions on it yet"
 }
 
 func consensusWords(m MarketRow) string {

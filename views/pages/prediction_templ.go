@@ -883,7 +883,7 @@ func arithmetic(p PredictionProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if p.Pending || x.Baseline == nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<p class=\"muted\">The baseline <var>q</var> is fixed with the first price after publication.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<p class=\"muted\">The baseline <var>q</var> is fixed when the market is read again, a few minutes after publication.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
