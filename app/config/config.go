@@ -78,7 +78,7 @@ type Config struct {
 	ReleasePolymarket bool   `env:"RELEASE_POLYMARKET" name:"release-polymarket" default:"true" negatable:"" group:"Operation" help:"Publish archived markets and prices of Polymarket under /api/data."`
 	ReleaseHackerNews bool   `env:"RELEASE_HACKERNEWS" name:"release-hackernews" default:"true" negatable:"" group:"Operation" help:"Publish archived news of Hacker News."`
 	ReleaseGDELT      bool   `env:"RELEASE_GDELT" name:"release-gdelt" default:"true" negatable:"" group:"Operation" help:"Publish archived headlines of GDELT."`
-	ReleaseReddit     bool   `env:"RELEASE_REDDIT" name:"release-reddit" default:"false" negatable:"" group:"Operation" help:"Publish archived posts of Reddit, whose terms don't allow it without an agreement."`
+	ReleaseReddit     bool   `env:"RELEASE_REDDIT" name:"release-reddit" default:"false" negatable:"" group:"Operation" help:"Publish archived posts of Reddit. Read its terms first: they are said to forbid it without an agreement."`
 	DataLicense       string `env:"DATA_LICENSE" name:"data-license" default:"CC BY 4.0" group:"Operation" help:"Licence of the predictions, scores and boards under /api/data."`
 
 	BackupDir   string        `env:"BACKUP_DIR" name:"backup-dir" group:"Operation" help:"Folder for scheduled backups; made if it is missing."`

@@ -23,7 +23,7 @@ func (p *Publisher) advice(r *Record, to link, earlier int) []string {
 		out = append(out, fmt.Sprintf("Far from the market: you say %s that %q happens, the market says %s. Check that you chose the right outcome.", percent(r.Confidence), r.Outcome, inWords(view)))
 	}
 	if !known || r.CreatedAt.Sub(m.ObservedAt) > p.fresh {
-		out = append(out, "This market has no fresh price. The first one within 15 minutes will be your baseline. Without one, this prediction will not be ranked.")
+		out = append(out, "This market has no fresh price. Your baseline needs one that is read about two to 15 minutes after publication. Without one, this prediction will not be ranked.")
 	} else {
 		out = append(out, bookAdvice(view, r.Confidence)...)
 	}

@@ -70,13 +70,13 @@ var (
 	CodeIdempotencyMismatch = &Code{Name: "idempotency_mismatch", Status: 422, Title: "Idempotency key reused",
 		Meaning: "This Idempotency-Key was used with another body in the last 24 hours. Use a new one."}
 	CodeRateLimited = &Code{Name: "rate_limited", Status: 429, Title: "Too many requests",
-		Meaning: "Wait the number of seconds in Retry-After. The RateLimit header says beforehand how many requests are left."}
+		Meaning: "Wait the number of seconds in Retry-After. The RateLimit header says beforehand how many requests or units are left."}
 	CodeInternal = &Code{Name: "internal", Status: 500, Title: "Internal error",
 		Meaning: "Something failed on our side. Try again with the same Idempotency-Key. If it fails again, report the requestId."}
 	CodeUnavailable = &Code{Name: "unavailable", Status: 503, Title: "Unavailable",
 		Meaning: "Something the answer needs is down. Wait the number of seconds in Retry-After, then send the request again. " +
 			"A publication may have been stored, unless the detail says that nothing was. Send it with the same Idempotency-Key, " +
-			"and it is stored once. Without a key, look for it in GET /api/predictions first."}
+			"and it is stored once. Without an Idempotency-Key, look for it in GET /api/predictions first."}
 )
 
 // The codes of the pages and the shell.

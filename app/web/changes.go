@@ -26,7 +26,7 @@ var kinds = map[string]string{
 
 func (s *Site) changes(c *fiber.Ctx) error {
 	ctx, db := c.UserContext(), s.DB.Reader
-	list, _, err := settlement.Corrections(ctx, db, settlement.CorrectionFilter{Limit: maxChanges})
+	list, more, err := settlement.Corrections(ctx, db, settlement.CorrectionFilter{Limit: maxChanges})
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Site) changes(c *fiber.Ctx) error {
 	for i := range found {
 		titles[found[i].ID] = title(&found[i])
 	}
-	p := pages.ChangesProps{Layout: s.frame("Changes", "Versions of the rules, corrections and voids, each with its reason.", "/changes", ""), Rules: rulebook()}
+	p := pages.ChangesProps{More: more != "", Layout: s.frame("Changes", "Versions of the rules, corrections and voids, each with its reason.", "/changes", ""), Rules: rulebook()}
 	for _, k := range list {
 		p.List = append(p.List, s.change(k, titles))
 	}

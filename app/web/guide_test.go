@@ -169,6 +169,15 @@ func checkLinks(t *testing.T, h *house, text string) {
 	if n < 10 {
 		t.Errorf("%d links", n)
 	}
+	menu := h.get("/docs").doc.Find(`.guide-menu a[href^="/docs"]`).Map(func(_ int, link *goquery.Selection) string { return link.AttrOr("href", "") })
+	if len(menu) < 10 {
+		t.Errorf("the menu of /docs has %d links", len(menu))
+	}
+	for _, path := range menu {
+		if !strings.Contains(text, "]("+base+path+")") {
+			t.Errorf("llms.txt doesn't name %s", path)
+		}
+	}
 }
 
 // TestIcons checks that each icon has the type that its address names.

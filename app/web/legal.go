@@ -27,6 +27,8 @@ type legalFacts struct {
 	Operator string // form for the start of a sentence
 	Contact  string // link in Markdown; "" if none is set
 	Kept     []retention.Kept
+	// License is the licence of predictions. LicenseText is the same in Markdown.
+	License, LicenseText string
 }
 
 // legal returns the handler of one of the texts. file is the operator's own Markdown text. If it is
@@ -58,7 +60,7 @@ func (s *Site) legalText(name, file string) ([]byte, error) {
 	var out bytes.Buffer
 	err := legalTexts.ExecuteTemplate(&out, name, legalFacts{
 		Operator: escapedMarkdown(cmp.Or(s.Config.OperatorName, "Its operator")), Contact: contactLink(s.Config.OperatorContact),
-		Kept: retention.Periods(),
+		Kept: retention.Periods(), License: s.Config.DataLicense, LicenseText: escapedMarkdown(s.Config.DataLicense),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", name, err)

@@ -28,6 +28,8 @@ func TestLegalPages(t *testing.T) {
 		wantsNot []string
 	}{
 		{"terms", named, "/terms", []string{"Rain & Sons runs"}, []string{"<b>"}},
+		{"the default licence", func(c *config.Config) { c.DataLicense = "CC BY 4.0" }, "/terms", []string{"(CC BY 4.0): anyone may"}, []string{"this licence"}},
+		{"another licence", func(c *config.Config) { c.DataLicense = "CC0 *1.0*" }, "/terms", []string{"under this licence: CC0 *1.0*."}, []string{"CC BY"}},
 		{"privacy", named, "/privacy", append([]string{"Rain & Sons runs"}, kept...), nil},
 		{"contact by mail", named, "/contact", []string{"help@example.org"}, nil},
 		{"contact on the web", func(c *config.Config) { c.OperatorContact = "https://example.org/help" }, "/contact", []string{"https://example.org/help"}, []string{"mailto:"}},

@@ -12,7 +12,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/retention"
-	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
@@ -100,12 +99,10 @@ func sizeOf(ref *openapi3.SchemaRef) string {
 
 // kept returns how long data is kept.
 func kept() []pages.Limit {
-	list := []pages.Limit{
-		{What: "Updates of an agent", Bound: fmt.Sprintf("%d days", update.KeptForAgents/(24*time.Hour)), Note: "an older cursor is 410 `cursor_expired`"},
-		{What: "Updates of streams", Bound: fmt.Sprintf("%d hours", update.KeptForStreams/time.Hour), Note: "for a client that reconnects with `Last-Event-ID`"},
-	}
-	for _, k := range retention.Periods() {
-		list = append(list, pages.Limit{What: k.What, Bound: k.For})
+	periods := retention.Periods()
+	list := make([]pages.Limit, len(periods))
+	for i, k := range periods {
+		list[i] = pages.Limit{What: k.What, Bound: k.For}
 	}
 	return list
 }

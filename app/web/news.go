@@ -37,7 +37,7 @@ func (s *Site) listNews(c *fiber.Ctx, a address) error {
 		by := cited[found[i].ID]
 		items[i].CitedBy, items[i].Cited = s.predictionList(by.Newest), int(by.Total)
 	}
-	frame := s.frame("News", "Posts of six communities, with the predictions that cite them.", "/news", "/news")
+	frame := s.frame("News", "Posts and headlines on six subjects, with the predictions that cite them.", "/news", "/news")
 	frame.NoIndex = a.narrowed()
 	return show(c, pages.News(pages.NewsProps{
 		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search news"), Communities: a.openChips("community", news.Communities),

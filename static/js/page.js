@@ -181,7 +181,7 @@
 
   function relative(ms) {
     const words = distance(Math.abs(ms));
-    if (words === "") return "just now";
+    if (words === "") return ms < -5_000 ? "in a moment" : "just now";
     return ms < 0 ? `in ${words}` : `${words} ago`;
   }
 
