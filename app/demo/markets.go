@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 // Source is the source of sample markets and news.
@@ -409,7 +410,7 @@ const oddShare = 0.3
 
 // slug returns text as a part of an address, cut at a word.
 func slug(text string) string {
-	words := strings.Fields(market.QuestionKey(text))
+	words := strings.Fields(plaintext.Fold(text))
 	n := 0
 	end := slices.IndexFunc(words, func(w string) bool { n += len(w) + 1; return n > 64 })
 	if end < 0 {

@@ -10,8 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
@@ -105,7 +105,7 @@ func percent(p float64) string { return strconv.FormatFloat(round(100*p, 2), 'f'
 // telling returns the words of a text that say what it is about.
 func telling(text string) map[string]bool {
 	out := map[string]bool{}
-	for word := range strings.FieldsSeq(market.QuestionKey(text)) {
+	for word := range strings.FieldsSeq(plaintext.Fold(text)) {
 		if len(word) > 4 && !common[word] {
 			out[word] = true
 		}

@@ -157,9 +157,6 @@ func (m *Market) EventKey() string {
 	return alonePrefix + m.ID
 }
 
-// QuestionKey normalises a question for comparison with other questions.
-func QuestionKey(question string) string { return plaintext.Fold(question) }
-
 // SearchableText returns the value of SearchText.
 func (m *Market) SearchableText() string { return plaintext.Fold(m.Question + " " + m.Title) }
 

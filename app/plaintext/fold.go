@@ -12,9 +12,18 @@ import (
 // accents are encoded. The stored texts and the words searched for are folded here, not by the database: SQLite, and
 // Postgres with the locale C, know the lower case of ASCII letters only.
 func Fold(text string) string {
+	return FoldKeeping(text, func(rune, string) rune { return 0 })
+}
+
+// FoldKeeping is like Fold, but keeps some signs as words. It calls keep with the character before each sign, 0 at the
+// start, and the text from the sign on. keep returns the sign, or another one to write for it, or 0 to leave it out.
+func FoldKeeping(text string, keep func(before rune, from string) rune) string {
 	var b strings.Builder
-	gap := true
-	for _, r := range norm.NFKC.String(text) {
+	gap, before := true, rune(0)
+	text = norm.NFKC.String(text)
+	for i, r := range text {
+		previous := before
+		before = r
 		switch {
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			if gap && b.Len() > 0 {
@@ -27,6 +36,12 @@ func Fold(text string) string {
 			b.WriteRune(r)
 		default:
 			gap = true
+			if sign := keep(previous, text[i:]); sign != 0 {
+				if b.Len() > 0 {
+					b.WriteByte(' ')
+				}
+				b.WriteRune(sign)
+			}
 		}
 	}
 	return norm.NFC.String(b.String())

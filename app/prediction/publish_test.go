@@ -59,6 +59,7 @@ func openAs(t *testing.T, db *database.DB, name string) *desk {
 	markets := []market.Market{
 		yesNo("1", "Will it rain in Oslo?"), yesNo("2", "Will it snow in Oslo?"), yesNo("3", "Who wins?"),
 		yesNo("4", "Twice asked?"), yesNo("5", "Twice asked?"), yesNo("6", "Is it over?"), yesNo("decided", "Is it known?"),
+		yesNo("growth", "Will growth be >3%?"), yesNo("frost", "Will it be -1°C?"), yesNo("thaw", "Will it be 1°C?"),
 	}
 	markets[2].Outcomes = []string{"Reds", "Blues"}
 	markets[1].EventID, markets[0].EventID = "weather", "weather"
@@ -153,6 +154,9 @@ func TestPublishLinks(t *testing.T) {
 		{name: "other outcome, any letter case", change: func(d *prediction.Draft) { d.MarketID, d.Outcome = "1", "no" }, market: "1", outcome: "No",
 			readAs: "90 % that No; the market says 59 %"},
 		{name: "by title, ignoring case and punctuation", change: func(d *prediction.Draft) { d.Title = "WILL it rain, in Oslo" }, market: "1", outcome: "Yes", warning: "Linked to market 1"},
+		{name: "by title, with other spaces around its signs", change: func(d *prediction.Draft) { d.Title = "Will growth be > 3 %" }, market: "growth", outcome: "Yes", warning: "Linked to market growth"},
+		{name: "title that asks the opposite", change: func(d *prediction.Draft) { d.Title = "Will growth be <3%?" }, warning: "Not linked to a market"},
+		{name: "title that another market asks without the sign", change: func(d *prediction.Draft) { d.Title = "Will it be −1°C?" }, market: "frost", outcome: "Yes", warning: "Linked to market frost"},
 		{name: "title asked twice", change: func(d *prediction.Draft) { d.Title = "Twice asked?" }, warning: "2 open markets ask this question"},
 		{name: "title without Yes", change: func(d *prediction.Draft) { d.Title = "Who wins?" }, warning: `"Reds", "Blues"`},
 		{name: "title of a closed market", change: func(d *prediction.Draft) { d.Title = "Is it over?" }, warning: "Not linked"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 var (
@@ -105,7 +106,7 @@ func withoutBlank(s string) string {
 	}
 	left := squeeze(blank.ReplaceAllString(s, " "))
 	left = strings.TrimSpace(dangling.ReplaceAllString(left, "$1"))
-	if market.QuestionKey(left) == "" {
+	if plaintext.Fold(left) == "" {
 		return ""
 	}
 	return left
@@ -121,16 +122,16 @@ var light = strings.Fields("a an and any at be by do does for from get happen ha
 
 // says reports whether a question names both the event and the label.
 func says(question, event, label string) bool {
-	said := strings.Fields(market.QuestionKey(question))
-	for _, word := range append(heavy(event), strings.Fields(market.QuestionKey(label))...) {
+	said := strings.Fields(plaintext.Fold(question))
+	for _, word := range append(heavy(event), strings.Fields(plaintext.Fold(label))...) {
 		if !slices.Contains(said, word) {
 			return false
 		}
 	}
-	return !strings.ContainsAny(label, "↑↓<>≥≤") // QuestionKey removes these signs
+	return !strings.ContainsAny(label, "↑↓<>≥≤") // Fold removes these signs
 }
 
 // heavy returns the words of a text that aren't light.
 func heavy(s string) []string {
-	return slices.DeleteFunc(strings.Fields(market.QuestionKey(s)), func(w string) bool { return slices.Contains(light, w) })
+	return slices.DeleteFunc(strings.Fields(plaintext.Fold(s)), func(w string) bool { return slices.Contains(light, w) })
 }
