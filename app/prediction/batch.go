@@ -127,6 +127,9 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*request) 
 		return nil, err
 	}
 	b.now = database.Now(p.now())
+	if err := forgetAhead(ctx, tx, b.tallies, b.now); err != nil {
+		return nil, err
+	}
 	var mine []*request
 	for _, w := range list {
 		if !b.held(w) {

@@ -83,12 +83,53 @@ func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uu
 	return tallies, nil
 }
 
-// next returns the time of the agent's next prediction: now, but always after its latest prediction, which a
-// node with a faster clock may have published. It forgets a latest time that comes from a clock that was far ahead.
-func (t *Tally) next(now time.Time) time.Time {
-	if t.LastPublishedAt.After(database.LatestPlausible(now)) {
-		t.LastPublishedAt = time.Time{}
+// notCome is an agent whose tally counts days that have not come yet. From sorts before the ids of these days.
+type notCome struct {
+	AgentID uuid.UUID `bun:",type:uuid"`
+	From    uuid.UUID `bun:"from_id,type:uuid"`
+}
+
+// forgetAhead corrects tallies that count predictions from a clock that was far ahead. Until the wrong time has come,
+// the agents' predictions would otherwise bear it, and their days wouldn't count. tx must hold the tallies.
+func forgetAhead(ctx context.Context, tx bun.Tx, tallies map[uuid.UUID]*Tally, now time.Time) error {
+	latest := database.LatestPlausible(now)
+	var ahead []notCome
+	for id, t := range tallies {
+		if t.LastPublishedAt.After(latest) {
+			t.LastPublishedAt = time.Time{}
+		}
+		if t.LastRankedDay > latest.Format(DayLayout) {
+			ahead = append(ahead, notCome{id, database.FirstID(latest.Truncate(24 * time.Hour).Add(24 * time.Hour))})
+		}
 	}
+	if len(ahead) == 0 {
+		return nil
+	}
+	day := "substr(p.created_at, 1, 10)"
+	if database.IsPostgres(tx) {
+		day = "to_char(p.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+	}
+	const of = " FROM predictions AS p WHERE p.agent_id = v.agent_id AND p.market_id IS NOT NULL AND p.id "
+	var found []struct {
+		AgentID uuid.UUID `bun:",type:uuid"`
+		Wrong   int64
+		Last    string `bun:",nullzero"`
+	}
+	err := database.ScanRows(ctx, tx, "SELECT v.agent_id, (SELECT COUNT(DISTINCT "+day+")"+of+">= v.from_id) AS wrong, (SELECT "+day+of+
+		"< v.from_id ORDER BY p.id DESC LIMIT 1) AS last FROM v", ahead, &found)
+	if err != nil {
+		return fmt.Errorf("correct the days of tallies: %w", err)
+	}
+	for _, f := range found {
+		t := tallies[f.AgentID]
+		t.PublicationDays, t.LastRankedDay = max(t.PublicationDays-f.Wrong, 0), f.Last
+	}
+	return nil
+}
+
+// next returns the time of the agent's next prediction: now, but always after its latest prediction, which a
+// node with a faster clock may have published.
+func (t *Tally) next(now time.Time) time.Time {
 	if now.After(t.LastPublishedAt) {
 		return now
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -107,6 +108,39 @@ func TestPublicationAfterAClockThatWasAhead(t *testing.T) {
 			got, _, err := d.publish(t, draft(nil))
 			if err != nil || !got.Record.CreatedAt.Equal(now.Add(want)) {
 				t.Errorf("prediction %d: dated %s, error %v; want %s", i, got.Record.CreatedAt, err, now.Add(want))
+			}
+		}
+	})
+}
+
+// TestDaysAfterAClockThatWasAhead checks that an agent's publication days count again once a clock that was ahead is set
+// back, each of them once.
+func TestDaysAfterAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		ada, bob := d.agent, d.newAgent(t, "Bob")
+		for i, step := range []struct {
+			wait time.Duration
+			by   agent.Agent
+			days int64
+			last string
+		}{
+			{0, ada, 1, "2026-11-21"},
+			{40 * day, ada, 2, "2026-12-31"}, {0, bob, 1, "2026-12-31"}, {day, ada, 3, "2027-01-01"},
+			{-41 * day, ada, 1, "2026-11-21"}, {0, bob, 1, "2026-11-21"},
+			{day, ada, 2, "2026-11-22"}, {0, bob, 2, "2026-11-22"},
+			{39 * day, ada, 3, "2026-12-31"}, {0, bob, 3, "2026-12-31"},
+		} {
+			d.wait(step.wait)
+			linked := draft(func(dr *prediction.Draft) { dr.MarketID = "1" })
+			if _, _, err := d.publish(t, linked, func(s *prediction.Submission) { s.Agent = step.by }); err != nil {
+				t.Fatalf("step %d: %v", i, err)
+			}
+			got, err := prediction.Store{}.Tally(t.Context(), db.Reader, step.by.ID)
+			if err != nil || got.PublicationDays != step.days || got.LastRankedDay != step.last || !got.LastPublishedAt.Equal(d.now()) {
+				t.Errorf("step %d, %s: got %+v, %v; want %d days, the last one %s", i, step.by.Handle, got, err, step.days, step.last)
 			}
 		}
 	})

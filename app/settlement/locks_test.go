@@ -240,7 +240,7 @@ func TestPublishingDuringRebuild(t *testing.T) {
 	agents := []uuid.UUID{w.agent(1), w.agent(2)}
 	release := hold(w, w.service(0).inWholeLedger, func(ctx context.Context, tx bun.Tx) error {
 		var report RebuildReport
-		return rebuildSome(ctx, tx, agents, true, &report)
+		return w.service(0).rebuildSome(ctx, tx, agents, true, &report)
 	})
 	var waits []func() error
 	for _, agent := range agents {

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -75,7 +76,7 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 		}
 		last = agents[len(agents)-1]
 		err = s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
-			return rebuildSome(ctx, tx, agents, replace, &report)
+			return s.rebuildSome(ctx, tx, agents, replace, &report)
 		})
 		if err != nil {
 			return report, fmt.Errorf("rebuild: %w", err)
@@ -98,7 +99,7 @@ func (s *Service) atMostRows(ctx context.Context, agents []uuid.UUID) ([]uuid.UU
 	return agents, nil
 }
 
-func rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace bool, report *RebuildReport) error {
+func (s *Service) rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace bool, report *RebuildReport) error {
 	// Publishing doesn't take the ledger lock. A prediction committed after its agent's predictions
 	// are read and before the tally is written would be missing from the tally.
 	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
@@ -109,7 +110,7 @@ func rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace boo
 		return err
 	}
 	want := newSums()
-	r := recount{sums: want, kept: have.clusters, report: report}
+	r := recount{sums: want, kept: have.clusters, report: report, latest: database.LatestPlausible(s.now())}
 	for _, id := range agents {
 		if err := r.agent(ctx, tx, id); err != nil {
 			return err
@@ -130,6 +131,8 @@ type recount struct {
 	*sums
 	kept   map[clusterKey]*Cluster // clusters as stored, for their fixed category and day
 	report *RebuildReport
+	// latest is the latest plausible time of a prediction. As in publishing, later times and days don't count.
+	latest time.Time
 }
 
 func (r *recount) agent(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
@@ -148,9 +151,12 @@ func (r *recount) agent(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
 			p := &rows[i]
 			last = p.ID
 			count(&tally, p)
-			if p.MarketID != "" {
-				days[dayOf(p.CreatedAt)] = struct{}{}
-				tally.LastRankedDay = max(tally.LastRankedDay, dayOf(p.CreatedAt))
+			if p.CreatedAt.After(tally.LastPublishedAt) && !p.CreatedAt.After(r.latest) {
+				tally.LastPublishedAt = p.CreatedAt
+			}
+			if day := dayOf(p.CreatedAt); p.MarketID != "" && day <= dayOf(r.latest) {
+				days[day] = struct{}{}
+				tally.LastRankedDay = max(tally.LastRankedDay, day)
 			}
 		}
 		if len(rows) < rebuildRows {
@@ -173,9 +179,6 @@ func count(t *prediction.Tally, p *item) {
 		t.Resolved++
 	case prediction.Void:
 		t.Void++
-	}
-	if p.CreatedAt.After(t.LastPublishedAt) {
-		t.LastPublishedAt = p.CreatedAt
 	}
 }
 

@@ -468,6 +468,34 @@ func TestClockAhead(t *testing.T) {
 	})
 }
 
+// TestRebuildAfterAClockThatWasAhead checks that a rebuild leaves out publication days that have not come yet. Otherwise
+// the agent's days wouldn't count until then.
+func TestRebuildAfterAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		m := w.market("1", "", "x", start.AddDate(1, 0, 0))
+		for _, days := range []int{0, 40, 41} {
+			w.clock = start.AddDate(0, 0, days)
+			w.publish(w.agent(1), m, 0, .6)
+		}
+		w.rebuilt() // the wrong clock calls its days plausible
+		w.clock = start.AddDate(0, 0, 1)
+		if report, err := w.service(0).Rebuild(t.Context(), true); err != nil || len(report.Differences) != 1 {
+			t.Errorf("got the differences %v, %v; want the tally", report.Differences, err)
+		}
+		for range 2 {
+			w.publish(w.agent(1), m, 0, .6)
+			w.rebuilt()
+			w.clock = w.clock.AddDate(0, 0, 1)
+		}
+		tally, err := prediction.Store{}.Tally(t.Context(), db, w.agent(1))
+		if err != nil || tally.PublicationDays != 3 || tally.LastRankedDay != "2026-11-22" {
+			t.Errorf("got %+v, %v; want 3 days, the last one 2026-11-22", tally, err)
+		}
+	})
+}
+
 func TestVanishedMarket(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
