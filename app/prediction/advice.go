@@ -13,9 +13,9 @@ import (
 // right outcome.
 const farFromMarket = 0.4
 
-// advice returns warnings about what a linked prediction will be worth. earlier is the number of the agent's
-// earlier predictions on the same event; from maxEarlier on it may be too low.
-func (p *Publisher) advice(r *Record, to link, earlier int) []string {
+// advice returns warnings about what a linked prediction will be worth. earlier tells of the agent's earlier predictions
+// on the same event. said is whether one of them bounds the baseline of this one.
+func (p *Publisher) advice(r *Record, to link, earlier repeats, said bool) []string {
 	var out []string
 	m := to.market
 	view, known := m.View(to.outcome)
@@ -28,8 +28,9 @@ func (p *Publisher) advice(r *Record, to link, earlier int) []string {
 		out = append(out, bookAdvice(view, r.Confidence)...)
 	}
 	out = append(out, p.liquidityAdvice(m)...)
-	if earlier > 0 {
-		out = append(out, repeatAdvice(earlier))
+	out = append(out, repeatAdvice(earlier)...)
+	if said {
+		out = append(out, "A confidence between the market's view and your previous one on this market earns nothing.")
 	}
 	if !m.ClosesAt.IsZero() && r.HorizonAt.Before(m.ClosesAt.Add(-24*time.Hour)) {
 		out = append(out, fmt.Sprintf(
@@ -39,13 +40,23 @@ func (p *Publisher) advice(r *Record, to link, earlier int) []string {
 	return out
 }
 
-// repeatAdvice explains what an agent's earlier predictions on an event mean for the next one.
-func repeatAdvice(earlier int) string {
-	repeat := fmt.Sprintf("this is your %s prediction on this event, so it", ordinal(earlier+1))
-	if earlier >= maxEarlier {
-		repeat = fmt.Sprintf("you have at least %d earlier predictions on this event, so this one", maxEarlier)
+// repeatAdvice explains what an agent's earlier predictions on an event mean for the weight of the next one. Only those
+// with a baseline count; see score.Weight. A pending one may still miss its baseline.
+func repeatAdvice(earlier repeats) []string {
+	count := earlier.pending
+	if earlier.weighed != nil {
+		count += *earlier.weighed
+	} else if earlier.looked >= maxEarlier { // older ones may have a baseline
+		return []string{"A repeat: each of your earlier predictions on this event with a baseline halves the weight of this one."}
 	}
-	return fmt.Sprintf("A repeat: %s weighs %s of the first. A confidence between the market's view and your previous one earns nothing.", repeat, weightInWords(earlier))
+	if count == 0 {
+		return nil
+	}
+	advice := fmt.Sprintf("A repeat: this is your %s prediction on this event with a baseline, so it weighs %s of the first.", ordinal(count+1), weightInWords(count))
+	if earlier.pending > 0 {
+		advice += " If an earlier one misses its baseline, it weighs more."
+	}
+	return []string{advice}
 }
 
 // bookAdvice explains what the width of the market's book means for a confidence of p.

@@ -208,7 +208,7 @@ func (b *batch) add(w *request, outcomes []ItemOutcome) (added bool) {
 		b.predictions, b.words = append(b.predictions, made), append(b.words, w.items[i].foundBy(made))
 		b.published[made.AgentID], added = true, true
 		if made.EventKey != "" {
-			b.known.earlier[eventOf(made)]++
+			b.known.earlier[eventOf(made)] = b.known.earlier[eventOf(made)].and(1)
 		}
 	}
 	return added

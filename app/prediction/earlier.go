@@ -27,24 +27,52 @@ type agentMarket struct {
 	MarketID string
 }
 
-// linkedTo is an agent with a market, and the market's event.
+// agentOutcome is an agent with an outcome of a market. Outcome is "" if the market has two, because a prediction on one of
+// them says something about the other too; see SelectPending.
+type agentOutcome struct {
+	AgentID  uuid.UUID
+	MarketID string
+	Outcome  string
+}
+
+func (to link) outcomeOf(agentID uuid.UUID) agentOutcome {
+	about := agentOutcome{agentID, to.market.ID, ""}
+	if len(to.market.Outcomes) != 2 {
+		about.Outcome = to.market.Outcomes[to.outcome]
+	}
+	return about
+}
+
+// linkedTo is an agent with a market, its event, and the outcome of an agentOutcome.
 type linkedTo struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`
 	MarketID string    `bun:",type:text"`
 	EventKey string    `bun:",type:text"`
+	Outcome  string    `bun:",type:text"`
 }
 
-// maxEarlier is the most predictions of an agent on an event that are counted. More make no difference to the
-// weight of the next one that an agent could notice.
+// maxEarlier is how many of an agent's newest predictions on an event, or on a market, are looked at. More make no
+// difference to the weight of the next one that an agent could notice.
 const maxEarlier = 32
 
-// findEarlier reads what the agents of drafts published before on the same markets and events.
+// repeats tells what is known of an agent's earlier predictions on an event.
+type repeats struct {
+	looked  int  // how many were looked at; there may be more from maxEarlier on
+	pending int  // how many of these wait for a baseline
+	weighed *int // how many predictions on the event have a baseline; nil if none of those looked at has one
+}
+
+// and returns r after n more predictions, which wait for a baseline.
+func (r repeats) and(n int) repeats { return repeats{r.looked + n, r.pending + n, r.weighed} }
+
+// findEarlier reads what the agents of drafts published before on the same markets and events. The baselines of an event
+// are decided in the order of publication, so the newest one has the highest index.
 func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) error {
-	known.earlier, known.untilClose = map[agentEvent]int{}, map[agentMarket]bool{}
+	known.earlier, known.said, known.untilClose = map[agentEvent]repeats{}, map[agentOutcome]bool{}, map[agentMarket]bool{}
 	links := map[linkedTo]bool{}
 	for _, it := range list {
 		if to, _, err := known.link(it); err == nil && to.market != nil {
-			links[linkedTo{it.agentID, to.market.ID, to.market.EventKey()}] = true
+			links[linkedTo{it.agentID, to.market.ID, to.market.EventKey(), to.outcomeOf(it.agentID).Outcome}] = true
 		}
 	}
 	if len(links) == 0 {
@@ -54,12 +82,24 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 		AgentID    uuid.UUID `bun:",type:uuid"`
 		MarketID   string
 		EventKey   string
-		Earlier    int
+		Outcome    string
+		Looked     int
+		Pending    int
+		Weighed    *int
+		Said       bool
 		UntilClose bool
 	}
-	err := database.ScanRows(ctx, db, `SELECT v.agent_id, v.market_id, v.event_key,
-		(SELECT COUNT(*) FROM (SELECT 1 FROM predictions AS p
-			WHERE p.agent_id = v.agent_id AND p.event_key = v.event_key LIMIT `+strconv.Itoa(maxEarlier)+`) AS few) AS earlier,
+	newest := func(column, of string) string {
+		return "(SELECT p." + column + " FROM predictions AS p WHERE p.agent_id = v.agent_id AND p." + of + " = v." + of +
+			" ORDER BY p.id DESC LIMIT " + strconv.Itoa(maxEarlier) + ") AS p"
+	}
+	onEvent, onMarket := newest("id", "event_key"), newest("outcome", "market_id")
+	results := onEvent + " JOIN results AS r ON r.agent_id = v.agent_id AND r.id = p.id"
+	err := database.ScanRows(ctx, db, `SELECT v.agent_id, v.market_id, v.event_key, v.outcome,
+		(SELECT COUNT(*) FROM `+onEvent+`) AS looked,
+		(SELECT COUNT(*) FROM `+results+` WHERE r.baseline_state = 'pending') AS pending,
+		(SELECT MAX(r.weight_index) + 1 FROM `+results+`) AS weighed,
+		EXISTS (SELECT 1 FROM `+onMarket+` WHERE v.outcome IN ('', p.outcome)) AS said,
 		EXISTS (SELECT 1 FROM predictions AS p
 			WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id AND p.unrevealed AND p.reveal = 'close') AS until_close FROM v`,
 		slices.Collect(maps.Keys(links)), &rows)
@@ -67,10 +107,23 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 		return fmt.Errorf("read earlier predictions: %w", err)
 	}
 	for _, r := range rows {
-		known.earlier[agentEvent{r.AgentID, r.EventKey}] = r.Earlier
+		known.earlier[agentEvent{r.AgentID, r.EventKey}] = repeats{r.Looked, r.Pending, r.Weighed}
+		if r.Said {
+			known.said[agentOutcome{r.AgentID, r.MarketID, r.Outcome}] = true
+		}
 		if r.UntilClose {
 			known.untilClose[agentMarket{r.AgentID, r.MarketID}] = true
 		}
 	}
 	return nil
+}
+
+// note remembers a prediction for the checks and the advice of later ones in the batch.
+func (known *facts) note(made *Record) {
+	if made.Market != nil {
+		known.said[link{made.Market, *made.OutcomeIndex}.outcomeOf(made.AgentID)] = true
+	}
+	if made.Unrevealed && made.Reveal == RevealClose {
+		known.untilClose[agentMarket{made.AgentID, made.MarketID}] = true
+	}
 }

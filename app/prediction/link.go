@@ -29,7 +29,8 @@ type facts struct {
 	questions map[string][]string       // ids of the open markets with this question
 	signals   map[string]signal         // by the evidence's address
 	cited     map[string]bool           // by the id of a news item; a cited item stays so
-	earlier   map[agentEvent]int        // number of an agent's predictions on an event
+	earlier   map[agentEvent]repeats
+	said      map[agentOutcome]bool // whether the agent's previous confidence bounds the baseline of its next prediction
 	// untilClose holds agents and markets with a prediction that is withheld until the market closes.
 	untilClose map[agentMarket]bool
 }

@@ -164,9 +164,9 @@ func (p *Publisher) prepareAll(w *request, known *facts, tally *Tally, now time.
 		}
 		id := p.identify(w, i, tally, now)
 		if o.Receipt, o.Err = p.prepare(w.agent, it, known, before, id); o.Err == nil {
-			made := &o.Receipt.Record.Prediction
-			tally.addNew(made)
-			before[eventOf(made)]++
+			made := &o.Receipt.Record
+			tally.addNew(&made.Prediction)
+			before[eventOf(&made.Prediction)]++
 			known.note(made)
 		}
 	}
@@ -197,7 +197,8 @@ func (p *Publisher) prepare(
 	}
 	if to.market != nil {
 		event := eventOf(&record.Prediction)
-		warnings = append(warnings, p.advice(&record, to, known.earlier[event]+before[event])...)
+		earlier := known.earlier[event].and(before[event])
+		warnings = append(warnings, p.advice(&record, to, earlier, known.said[to.outcomeOf(a.ID)])...)
 	}
 	return Receipt{
 		Record:   record,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -293,16 +294,80 @@ func TestAdviceOnTheBook(t *testing.T) {
 
 func TestRepeatIsWeighed(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		d := open(t, db)
-		for i, weight := range []string{"", "2nd prediction on this event, so it weighs 1/2", "3rd prediction on this event, so it weighs 1/4"} {
-			d.wait(time.Second)
-			got, _, err := d.publish(t, draft(func(dr *prediction.Draft) { dr.MarketID = []string{"1", "2", "1"}[i] }))
-			if err != nil || !strings.Contains(strings.Join(got.Warnings, " "), weight) {
-				t.Errorf("prediction %d: got warnings %q, %v", i, got.Warnings, err)
-			}
-		}
-	})
+	const (
+		second = "A repeat: this is your 2nd prediction on this event with a baseline, so it weighs 1/2 of the first."
+		third  = "A repeat: this is your 3rd prediction on this event with a baseline, so it weighs 1/4 of the first."
+		unless = " If an earlier one misses its baseline, it weighs more."
+		again  = "A confidence between the market's view and your previous one on this market earns nothing."
+	)
+	for name, c := range map[string]struct {
+		earlier []string // the markets, with the outcome if it isn't Yes, and the state of each baseline
+		next    string
+		want    []string
+	}{
+		"first":                            {nil, "1", nil},
+		"same market":                      {[]string{"1 pending"}, "1", []string{second + unless, again}},
+		"other outcome of two":             {[]string{"1/No fixed"}, "1", []string{second, again}},
+		"sibling":                          {[]string{"1 pending"}, "2", []string{second + unless}},
+		"sibling with a baseline":          {[]string{"1 fixed"}, "2", []string{second}},
+		"both":                             {[]string{"1 fixed", "2 pending"}, "1", []string{third + unless, again}},
+		"another event":                    {[]string{"1 fixed"}, "3/Reds", nil},
+		"without a baseline":               {[]string{"1 missed", "1 illiquid", "1 missed", "1 missed", "1 missed"}, "1", []string{again}},
+		"sibling without a baseline":       {[]string{"1 missed"}, "2", nil},
+		"with and without a baseline":      {[]string{"1 missed", "1 fixed", "2 missed", "1 illiquid"}, "2", []string{second, again}},
+		"another outcome of three":         {[]string{"race/Ann fixed"}, "race/Bob", []string{second}},
+		"same outcome of three":            {[]string{"race/Ann fixed", "race/Bob missed"}, "race/Ann", []string{second, again}},
+		"a baseline too many to look back": {append([]string{"1 fixed"}, slices.Repeat([]string{"1 missed"}, 32)...), "2", []string{"A repeat: each of your earlier predictions on this event with a baseline halves the weight of this one."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				d := open(t, db)
+				race := yesNo("race", "Who leads?")
+				race.Outcomes, race.Prices = []string{"Ann", "Bob", "Cy"}, nil
+				err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+					return market.Store{}.Observe(ctx, tx, []market.Market{race})
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				publish := func(on string) prediction.Receipt {
+					t.Helper()
+					d.wait(time.Second)
+					got, _, err := d.publish(t, draft(func(dr *prediction.Draft) { dr.MarketID, dr.Outcome, _ = strings.Cut(on, "/") }))
+					if err != nil {
+						t.Fatal(err)
+					}
+					return got
+				}
+				weighed := int64(0)
+				for _, earlier := range c.earlier {
+					on, state, _ := strings.Cut(earlier, " ")
+					made := publish(on).Record
+					decided := prediction.Baseline{AgentID: made.AgentID, ID: made.ID, State: prediction.BaselineState(state)}
+					if decided.State == prediction.Pending {
+						continue
+					}
+					if decided.State == prediction.Fixed {
+						decided.WeightIndex = new(weighed)
+						weighed++
+					}
+					err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+						return prediction.FixBaselines(ctx, tx, []prediction.Baseline{decided})
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := slices.DeleteFunc(publish(c.next).Warnings, func(s string) bool {
+					return !strings.Contains(s, "repeat") && !strings.Contains(s, "previous")
+				})
+				if !slices.Equal(got, c.want) {
+					t.Errorf("got warnings %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
 }
 
 // TestManyRepeats checks that a warning doesn't number a prediction if its number isn't known.
@@ -313,9 +378,9 @@ func TestManyRepeats(t *testing.T) {
 		for i := range 35 {
 			got, _, err := d.publish(t, draft(func(dr *prediction.Draft) { dr.MarketID = "1" }))
 			want := map[int]string{
-				31: "this is your 32nd prediction on this event, so it weighs less than a millionth",
-				32: "you have at least 32 earlier predictions on this event, so this one weighs less than a millionth",
-				34: "you have at least 32 earlier predictions on this event, so this one weighs less than a millionth",
+				31: "this is your 32nd prediction on this event with a baseline, so it weighs less than a millionth",
+				32: "each of your earlier predictions on this event with a baseline halves",
+				34: "each of your earlier predictions on this event with a baseline halves",
 			}[i]
 			if err != nil || !strings.Contains(strings.Join(got.Warnings, " "), want) {
 				t.Errorf("prediction %d: got warnings %q, %v; want %q", i+1, got.Warnings, err, want)

@@ -99,13 +99,6 @@ func (known *facts) checkReveal(it *item, to link, at time.Time) error {
 	return nil
 }
 
-// note remembers a prediction for the checks of later ones in the batch.
-func (known *facts) note(made *Prediction) {
-	if made.Unrevealed && made.Reveal == RevealClose {
-		known.untilClose[agentMarket{made.AgentID, made.MarketID}] = true
-	}
-}
-
 // OwnState is what decides whether an agent sees more than others.
 type OwnState struct {
 	Unrevealed      bool      // it has a prediction that others don't see yet
