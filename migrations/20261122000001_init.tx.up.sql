@@ -662,7 +662,8 @@ CREATE TABLE citations (
 -- much as a tsvector, and "C" compares bytes. Every search also reads the list of rows that are not
 -- in the index yet. A job merges that list every second. At 32 MB, a publish merges it. On SQLite the
 -- index stores no positions, "ascii" splits the words exactly as Go did, and the id, after a "§", is a
--- word too, by which a row is deleted. By agent; owner prediction.
+-- word too, by which a row is deleted. The rowid is the time in the id, because a search returns rows in
+-- their order. By agent; owner prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
   agent_id UUID NOT NULL,

@@ -176,23 +176,34 @@ func NewInsert[T any](table string, rows []T, onConflict string) Write {
 	}}
 	w.onSQLite = func(ctx context.Context, tx bun.Tx) error {
 		fields := fieldsOf[T](tx)
-		bound := boundRows{tx.Tx, make([][]any, len(rows))}
-		for i, list := 0, reflect.ValueOf(rows); i < len(rows); i++ {
-			values, err := valuesOf(list.Index(i), fields)
-			if err != nil {
-				return err
-			}
-			bound.rows[i] = values
-		}
 		places := make([]string, len(fields))
 		for i := range places {
 			places[i] = "$" + strconv.Itoa(i+1)
 		}
 		statement := "INSERT INTO " + table + " (" + namesOf(fields) + ") VALUES (" + strings.Join(places, ", ") + ") " + onConflict
-		_, err := tx.NewRaw(statement).Conn(bound).Exec(ctx)
-		return err
+		return execEach(ctx, tx, statement, rows)
 	}
 	return w
+}
+
+// NewEach makes a Write for SQLite that runs a statement once for each row, as NewInsert does. The statement names the
+// fields of the row $1, $2 and so on, in this order.
+func NewEach[T any](statement string, rows []T) Write {
+	return Write{onSQLite: func(ctx context.Context, tx bun.Tx) error { return execEach(ctx, tx, statement, rows) }}
+}
+
+func execEach[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) error {
+	fields := fieldsOf[T](tx)
+	bound := boundRows{tx.Tx, make([][]any, len(rows))}
+	for i, list := 0, reflect.ValueOf(rows); i < len(rows); i++ {
+		values, err := valuesOf(list.Index(i), fields)
+		if err != nil {
+			return err
+		}
+		bound.rows[i] = values
+	}
+	_, err := tx.NewRaw(statement).Conn(bound).Exec(ctx)
+	return err
 }
 
 // boundRows runs a statement once for each row of arguments, which Bun doesn't know of.

@@ -31,6 +31,7 @@ func historyAgent(n int) uuid.UUID {
 // the history and ?3 its step, both in milliseconds. ?4 is the number of agents, ?5 the number of markets.
 var (
 	onPostgres = []string{
+		"{rowid,}", "", "{row,}", "",
 		"{numbers}", "generate_series(?0::bigint, ?1) AS n",
 		"{words}", "array_remove(regexp_split_to_array(lower({title} || ' ' || {thesis}), '[^a-z0-9]+'), '') || prediction_spans((lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid)",
 		"{id}", "(lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid",
@@ -38,6 +39,7 @@ var (
 		"{at}", "to_timestamp((?2 + n * ?3) / 1000)", "{later}", "to_timestamp((?2 + n * ?3) / 1000 + 172800)",
 	}
 	onSQLite = []string{
+		"{rowid,}", "rowid, ", "{row,}", "(?2 + n * ?3) << 12, ",
 		"{numbers}", "(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers",
 		"{words}", "lower({title} || ' ' || {thesis})",
 		"{id}", "printf('%08x-%04x-7000-8000-%012x', (?2 + n * ?3) >> 16, (?2 + n * ?3) & 65535, n)",
@@ -89,7 +91,7 @@ func (h history) write(t testing.TB, db *database.DB, from, to int) {
 			SELECT {agent}, {id}, {market}, {later}, FALSE, {at}, 'fixed', CASE WHEN {open} THEN 'open' WHEN {void} THEN 'void' ELSE 'resolved' END,
 				CASE WHEN {open} THEN NULL ELSE {later} END, CASE WHEN {open} OR {void} THEN NULL ELSE n * 7919 % 200000 - 100000 END
 			FROM {numbers}`,
-		`INSERT INTO prediction_words (agent_id, id, words) SELECT {agent}, {id}, {words} FROM {numbers}`,
+		`INSERT INTO prediction_words ({rowid,}agent_id, id, words) SELECT {row,}{agent}, {id}, {words} FROM {numbers}`,
 	} {
 		exec(both.Replace(dialect.Replace(query)), from, to, h.start.UnixMilli(), h.step.Milliseconds(), h.agents, h.markets)
 	}

@@ -1,8 +1,6 @@
 package prediction
 
 import (
-	"bytes"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -80,8 +78,6 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 			found = append(found, newWords{p.AgentID, p.ID, words[i]})
 		}
 	}
-	// On SQLite, a search returns rows in the order of insertion.
-	slices.SortFunc(found, func(a, b newWords) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	writes := []database.Write{
 		database.NewInsert("predictions", rows, ""),
 		database.NewInsert("results", results, ""),

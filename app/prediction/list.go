@@ -113,7 +113,7 @@ type place struct {
 	ID         uuid.UUID `bun:",type:uuid"`
 	ResolvedAt time.Time `bun:",nullzero"` // set by ByResolvedAt
 	Edge       *int64    // set by ByEdge
-	// Position is the row of SQLite's search index, which determines the order there.
+	// Position is the row of SQLite's search index, which determines the order there; see rowOf.
 	Position int64
 	Fits     bool
 }

@@ -1,10 +1,16 @@
 package prediction_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -107,4 +113,102 @@ func TestCursorOfAnotherList(t *testing.T) {
 			t.Errorf("found %d, %v; want the second match or a refusal of the cursor", len(found), err)
 		}
 	})
+}
+
+// TestSearchIsInOrderOfPublication checks that a search lists the newest predictions first, although some were revealed,
+// and so indexed, after newer ones. Several predictions were published at the same time.
+func TestSearchIsInOrderOfPublication(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		var ids []string // in the order of publication
+		publish := func(until prediction.Reveal, by agent.Agent) {
+			t.Helper()
+			_, id, err := d.publish(t, withheldDraft(until, "1"), func(s *prediction.Submission) { s.Agent = by })
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		bob, cy, dan := d.newAgent(t, "Bob"), d.newAgent(t, "Cy"), d.newAgent(t, "Dan")
+		for _, at := range []struct {
+			until prediction.Reveal
+			by    [2]agent.Agent
+		}{
+			{prediction.RevealClose, [2]agent.Agent{d.agent, bob}}, {prediction.RevealNow, [2]agent.Agent{cy, dan}},
+			{prediction.RevealClose, [2]agent.Agent{d.agent, bob}},
+		} {
+			publish(at.until, at.by[0])
+			publish(at.until, at.by[1])
+			d.wait(time.Second)
+		}
+		d.wait(start.AddDate(0, 1, 0).Sub(start))
+		d.revealDue(t)
+		slices.Reverse(ids)
+		f := prediction.Filter{Words: "zebrafish", Limit: 1}
+		var found []string
+		for range len(ids) + 1 {
+			list, next, err := prediction.Store{}.List(t.Context(), d.db.Reader, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range list {
+				found = append(found, r.ID.String())
+			}
+			if f.Cursor = next; next == "" {
+				break
+			}
+		}
+		for pair := 0; pair < len(ids); pair += 2 { // published at the same time
+			slices.Sort(ids[pair : pair+2])
+			if pair+2 <= len(found) {
+				slices.Sort(found[pair : pair+2])
+			}
+		}
+		if !slices.Equal(found, ids) {
+			t.Errorf("found %q, want %q", found, ids)
+		}
+	})
+}
+
+// TestSearchRanksTheNewest checks that a search by edge ranks the newest matches, and not those that were indexed last.
+func TestSearchRanksTheNewest(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			const size, old = 400, 50
+			past.write(t, db, 1, size)
+			if _, err := db.ExecContext(t.Context(), "DELETE FROM prediction_words WHERE id <= ?", pastID(old)); err != nil {
+				t.Fatal(err)
+			}
+			err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+				_, _, err := prediction.IndexWords(ctx, tx, "", old)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, ranked := prediction.Filter{Words: "common", Sort: prediction.ByEdge, Limit: 100}, 0
+			for more := true; more; more = f.Cursor != "" {
+				list, next, err := prediction.Store{}.List(t.Context(), db.Reader, f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range list {
+					if r.ID.String() <= pastID(size-300) {
+						t.Errorf("ranked %s, which isn't among the newest 300", r.ID)
+					}
+				}
+				f.Cursor = next
+				ranked += len(list)
+			}
+			if ranked < 200 { // an open prediction has no edge
+				t.Errorf("ranked %d predictions", ranked)
+			}
+			if all, _, err := (prediction.Store{}).List(t.Context(), db.Reader, prediction.Filter{Words: "common", Limit: size}); err != nil || len(all) != size {
+				t.Errorf("found %d predictions, %v; want %d", len(all), err, size)
+			}
+		})
+	}
 }

@@ -1,7 +1,9 @@
 package prediction
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -34,6 +36,26 @@ func cutWords(text string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
 }
 
+// indexedWords is a row of SQLite's search index.
+type indexedWords struct {
+	Row     int64     `bun:",type:bigint"`
+	AgentID uuid.UUID `bun:",type:uuid"`
+	ID      uuid.UUID `bun:",type:uuid"`
+	Words   string    `bun:",type:text"`
+}
+
+// insertWords adds an indexedWords. If its row is taken, it takes the next free one.
+const insertWords = `INSERT INTO prediction_words (rowid, agent_id, id, words) VALUES ((
+	WITH RECURSIVE free (n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM free WHERE EXISTS (SELECT 1 FROM prediction_words AS w WHERE w.rowid = n))
+	SELECT MAX(n) FROM free), $2, $3, $4)`
+
+// rowOf returns the row of SQLite's search index for an id, which is the time in the id in quarters of a microsecond. A
+// search returns rows in their order, and so the newest predictions first, whenever they were revealed.
+func rowOf(id uuid.UUID) int64 {
+	time := binary.BigEndian.Uint64(id[:8])
+	return int64(time>>16<<12 | time&0xfff)
+}
+
 // wordsWrite makes predictions searchable. SQLite requires a separate table, and finds its rows only by their words. So
 // each row there also has its id as a word; see deleteWords.
 func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
@@ -41,11 +63,15 @@ func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 		return database.NewWrite(`INSERT INTO prediction_words (agent_id, id, words)
 			SELECT agent_id, id, string_to_array(words, ' ') || prediction_spans(id) FROM v`, rows)
 	}
-	findable := slices.Clone(rows)
-	for i := range findable {
-		findable[i].Words += " " + idWord(findable[i].ID)
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b newWords) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	indexed := make([]indexedWords, len(rows))
+	for i, r := range rows {
+		indexed[i] = indexedWords{rowOf(r.ID), r.AgentID, r.ID, r.Words + " " + idWord(r.ID)}
+		if i > 0 { // agents may publish at the same time
+			indexed[i].Row = max(indexed[i].Row, indexed[i-1].Row+1)
+		}
 	}
-	return database.NewInsert("prediction_words", findable, "")
+	return database.NewEach(insertWords, indexed)
 }
 
 // idWord returns an id as one word of a search index. No text contains it, because cutWords cuts words at its sign.

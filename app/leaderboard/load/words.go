@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/uptrace/bun"
+
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
@@ -37,22 +39,34 @@ func thesis(number int) string {
 // IndexWords adds the loaded predictions to the search index over titles and theses, as publishing
 // does one by one.
 func IndexWords(ctx context.Context, db *database.DB) error {
-	statements := []string{"INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, lower(title || ' ' || thesis) FROM predictions ORDER BY id"}
-	if db.Kind == database.Postgres {
-		statements = []string{
-			`INSERT INTO prediction_words (agent_id, id, words)
-				SELECT agent_id, id, array_remove(regexp_split_to_array(lower(title || ' ' || thesis), '[^a-z0-9]+'), '') || prediction_spans(id)
-				FROM predictions`,
-			"ANALYZE prediction_words",
-		}
+	if db.Kind == database.SQLite {
+		return indexOnSQLite(ctx, db)
 	}
-	for _, s := range statements {
+	for _, s := range []string{
+		`INSERT INTO prediction_words (agent_id, id, words)
+			SELECT agent_id, id, array_remove(regexp_split_to_array(lower(title || ' ' || thesis), '[^a-z0-9]+'), '') || prediction_spans(id)
+			FROM predictions`,
+		"ANALYZE prediction_words",
+	} {
 		if _, err := db.ExecContext(ctx, s); err != nil {
 			return fmt.Errorf("load: index words: %w", err)
 		}
 	}
-	if db.Kind == database.Postgres {
-		return prediction.MergeWords(ctx, db) // as the job of a node does every second
+	return prediction.MergeWords(ctx, db) // as the job of a node does every second
+}
+
+// indexOnSQLite indexes two thousand predictions at a time.
+func indexOnSQLite(ctx context.Context, db *database.DB) error {
+	const most = 2000
+	after := ""
+	for looked := most; looked == most; {
+		err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+			after, looked, err = prediction.IndexWords(ctx, tx, after, most)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("load: index words: %w", err)
+		}
 	}
 	return nil
 }
