@@ -43,7 +43,7 @@ func (to link) outcomeOf(agentID uuid.UUID) agentOutcome {
 	return about
 }
 
-// linkedTo is an agent with a market, its event, and the outcome of an agentOutcome.
+// linkedTo is an agent with a market, the event that it belongs to now, and the outcome of an agentOutcome.
 type linkedTo struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`
 	MarketID string    `bun:",type:text"`
@@ -67,8 +67,12 @@ func (r repeats) and(n int) repeats { return repeats{r.looked + n, r.pending + n
 
 // findEarlier reads what the agents of drafts published before on the same markets and events. The baselines of an event
 // are decided in the order of publication, so the newest one has the highest index.
+//
+// A source may move a market to another event. An agent's first prediction on the market fixes its event for the agent.
+// Otherwise later ones would weigh fully again, and one question would count as two events.
 func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) error {
 	known.earlier, known.said, known.untilClose = map[agentEvent]repeats{}, map[agentOutcome]bool{}, map[agentMarket]bool{}
+	known.events = map[agentMarket]string{}
 	links := map[linkedTo]bool{}
 	for _, it := range list {
 		if to, _, err := known.link(it); err == nil && to.market != nil {
@@ -89,6 +93,8 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 		Said       bool
 		UntilClose bool
 	}
+	fixed := `(SELECT v.agent_id, v.market_id, v.outcome, COALESCE((SELECT p.event_key FROM predictions AS p
+		WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id ORDER BY p.id LIMIT 1), v.event_key) AS event_key FROM v) AS v`
 	newest := func(column, of string) string {
 		return "(SELECT p." + column + " FROM predictions AS p WHERE p.agent_id = v.agent_id AND p." + of + " = v." + of +
 			" ORDER BY p.id DESC LIMIT " + strconv.Itoa(maxEarlier) + ") AS p"
@@ -101,12 +107,13 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 		(SELECT MAX(r.weight_index) + 1 FROM `+results+`) AS weighed,
 		EXISTS (SELECT 1 FROM `+onMarket+` WHERE v.outcome IN ('', p.outcome)) AS said,
 		EXISTS (SELECT 1 FROM predictions AS p
-			WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id AND p.unrevealed AND p.reveal = 'close') AS until_close FROM v`,
+			WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id AND p.unrevealed AND p.reveal = 'close') AS until_close FROM `+fixed,
 		slices.Collect(maps.Keys(links)), &rows)
 	if err != nil {
 		return fmt.Errorf("read earlier predictions: %w", err)
 	}
 	for _, r := range rows {
+		known.events[agentMarket{r.AgentID, r.MarketID}] = r.EventKey
 		known.earlier[agentEvent{r.AgentID, r.EventKey}] = repeats{r.Looked, r.Pending, r.Weighed}
 		if r.Said {
 			known.said[agentOutcome{r.AgentID, r.MarketID, r.Outcome}] = true

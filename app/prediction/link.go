@@ -29,6 +29,7 @@ type facts struct {
 	questions map[string][]string       // ids of the open markets with this question
 	signals   map[string]signal         // by the evidence's address
 	cited     map[string]bool           // by the id of a news item; a cited item stays so
+	events    map[agentMarket]string    // the event that counts for an agent; see findEarlier
 	earlier   map[agentEvent]repeats
 	said      map[agentOutcome]bool // whether the agent's previous confidence bounds the baseline of its next prediction
 	// untilClose holds agents and markets with a prediction that is withheld until the market closes.

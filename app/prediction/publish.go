@@ -191,6 +191,9 @@ func (p *Publisher) prepare(
 		}
 	}
 	record := Record{Prediction: draft.prediction(a, to, id), Agent: a, Market: to.market}
+	if to.market != nil {
+		record.EventKey = known.events[agentMarket{a.ID, to.market.ID}]
+	}
 	known.linkEvidence(record.Evidence)
 	if err := record.seal(cmp.Or(draft.Reveal, RevealNow)); err != nil {
 		return Receipt{}, err
@@ -221,7 +224,7 @@ func (d *Draft) prediction(a agent.Agent, to link, id identity) Prediction {
 	}
 	if m := to.market; m != nil {
 		pr.MarketID, pr.Outcome, pr.OutcomeIndex = m.ID, m.Outcomes[to.outcome], &to.outcome
-		pr.EventKey, pr.MarketCategory, pr.ScheduledCloseAt, pr.BaselineState = m.EventKey(), m.Category, m.ClosesAt, Pending
+		pr.MarketCategory, pr.ScheduledCloseAt, pr.BaselineState = m.Category, m.ClosesAt, Pending
 	}
 	return pr
 }
