@@ -63,7 +63,7 @@ type fuzzRow struct {
 
 // FuzzSegment checks that a segment is either refused or has the expected number of rows.
 func FuzzSegment(f *testing.F) {
-	whole, err := encodeRows([]fuzzRow{{Market: "a"}, {Market: "b"}})
+	whole, err := encodeSegment([]fuzzRow{{Market: "a"}, {Market: "b"}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func FuzzSegment(f *testing.F) {
 	f.Add([]byte{}, int64(-1))
 	f.Add([]byte{}, int64(1<<62))
 	f.Fuzz(func(t *testing.T, content []byte, records int64) {
-		if rows, err := decodeRows[fuzzRow](content, records); err == nil && int64(len(rows)) != records {
+		if rows, err := decodeSegment[fuzzRow](content, records); err == nil && int64(len(rows)) != records {
 			t.Errorf("%d rows, want %d", len(rows), records)
 		}
 	})

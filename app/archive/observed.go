@@ -307,7 +307,7 @@ func segmentRows[T any](ctx context.Context, o *observedTables, table, source st
 				yield(none, err)
 				return
 			}
-			rows, err := decodeRows[T](content, w.Records)
+			rows, err := decodeSegment[T](content, w.Records)
 			if err != nil {
 				if err := o.w.keepUnreadable(ctx, &w, content, err); err != nil {
 					yield(none, err)

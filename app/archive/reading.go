@@ -14,7 +14,8 @@ func observedAs(m *market.Market) Observed {
 	return Observed{ObservedAt: database.Now(m.ObservedAt), Source: m.Source, Received: hashOf(m.Received), Sample: m.Sample}
 }
 
-func marketRow(m *market.Market) MarketRow {
+// MarketRowOf returns the facts of a market, as a reading appends them.
+func MarketRowOf(m *market.Market) MarketRow {
 	return MarketRow{
 		Market: m.ID, Observed: observedAs(m), Question: m.Question, Title: m.Title, Slug: m.Slug, Category: m.Category,
 		Tags: m.Tags, Outcomes: m.Outcomes, ClosesAt: known(m.ClosesAt), Active: m.Active, URL: m.URL, ImageURL: m.ImageURL,
@@ -24,21 +25,24 @@ func marketRow(m *market.Market) MarketRow {
 	}
 }
 
-func pricesOf(m *market.Market) PriceRow {
+// PriceRowOf returns the prices of an open market, as a reading appends them.
+func PriceRowOf(m *market.Market) PriceRow {
 	return PriceRow{
 		Market: m.ID, Observed: observedAs(m), Prices: m.Prices, Price: m.Price, BestBid: m.BestBid, BestAsk: m.BestAsk,
 		Liquidity: m.Liquidity, Volume: m.Volume, Volume24h: m.Volume24h, PriceChange24h: m.PriceChange24h,
 	}
 }
 
-func closingRow(m *market.Market) ClosingRow {
+// ClosingRowOf returns the state of a closed market, as a reading appends it.
+func ClosingRowOf(m *market.Market) ClosingRow {
 	return ClosingRow{
 		Market: m.ID, Observed: observedAs(m), ClosedAt: known(m.ClosedAt), Outcomes: m.Outcomes, Prices: m.Prices,
 		Scalar: m.Scalar, Resolution: m.Resolution, Volume: m.Volume,
 	}
 }
 
-func eventRow(e *market.Event, source string, sample bool) EventRow {
+// EventRowOf returns the facts of an event, as a reading appends them.
+func EventRowOf(e *market.Event, source string, sample bool) EventRow {
 	return EventRow{
 		Event: e.ID, Observed: Observed{ObservedAt: database.Now(e.UpdatedAt), Source: source, Received: hashOf(e.Received), Sample: sample},
 		Slug: e.Slug, Title: e.Title, URL: e.URL, Description: e.Description, ClosesAt: known(e.ClosesAt),

@@ -130,7 +130,7 @@ type marketRows struct {
 }
 
 func (rows *marketRows) add(c *change, m *market.Market) error {
-	row := marketRow(m)
+	row := MarketRowOf(m)
 	changed, err := c.isNew(Markets, m.ID, m.ObservedAt, row.without())
 	if err != nil {
 		return err
@@ -139,10 +139,10 @@ func (rows *marketRows) add(c *change, m *market.Market) error {
 		rows.facts = append(rows.facts, row)
 	}
 	if !m.Closed {
-		rows.prices = append(rows.prices, pricesOf(m))
+		rows.prices = append(rows.prices, PriceRowOf(m))
 		return nil
 	}
-	closing := closingRow(m)
+	closing := ClosingRowOf(m)
 	if changed, err = c.isNew(Closings, m.ID, m.ObservedAt, closing.without()); changed {
 		rows.closings = append(rows.closings, closing)
 	}
@@ -154,7 +154,7 @@ func (rows *marketRows) addEvent(c *change, e *market.Event, observed []market.M
 	if e.Title == "" && e.Slug == "" && len(e.Tags) == 0 {
 		return nil
 	}
-	row := eventRow(e, cmp.Or(sourceOf(observed), "unknown"), len(observed) > 0 && observed[0].Sample)
+	row := EventRowOf(e, cmp.Or(sourceOf(observed), "unknown"), len(observed) > 0 && observed[0].Sample)
 	said, err := c.isNew(Events, e.ID, e.UpdatedAt, row.without())
 	if err != nil {
 		return err

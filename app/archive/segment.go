@@ -49,7 +49,7 @@ var (
 func Append[T observed](ctx context.Context, tx bun.IDB, table string, rows []T, now time.Time) error {
 	var list []segment
 	for part := range grouped(rows) {
-		content, err := encodeRows(part)
+		content, err := encodeSegment(part)
 		if err != nil {
 			return fmt.Errorf("archive %s: %w", table, err)
 		}
@@ -65,6 +65,15 @@ func Append[T observed](ctx context.Context, tx bun.IDB, table string, rows []T,
 		return fmt.Errorf("archive %s: %w", table, err)
 	}
 	return nil
+}
+
+// AppendEvents does for events what Append does for other tables.
+func AppendEvents(ctx context.Context, tx bun.IDB, rows []EventRow, now time.Time) error {
+	list := make([]eventSegment, len(rows))
+	for i := range rows {
+		list[i].EventRow = rows[i]
+	}
+	return Append(ctx, tx, Events, list, now)
 }
 
 // DayOf returns the UTC day of a moment.
@@ -91,7 +100,8 @@ func grouped[T observed](rows []T) func(yield func([]T) bool) {
 	}
 }
 
-func encodeRows[T any](rows []T) ([]byte, error) {
+// encodeSegment encodes rows as the content of a segment.
+func encodeSegment[T any](rows []T) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -103,9 +113,9 @@ func encodeRows[T any](rows []T) ([]byte, error) {
 	return encoder.EncodeAll(b.Bytes(), nil), nil
 }
 
-// decodeRows decodes a segment. It returns an error if the segment is damaged, or doesn't have
+// decodeSegment decodes a segment. It returns an error if the segment is damaged, or doesn't have
 // records rows.
-func decodeRows[T any](content []byte, records int64) ([]T, error) {
+func decodeSegment[T any](content []byte, records int64) ([]T, error) {
 	text, err := decoder.DecodeAll(content, nil)
 	if err != nil {
 		return nil, err
