@@ -115,3 +115,14 @@ func readFile[T any](ctx context.Context, s Storage, name string, yield func(T, 
 		clear(rows)
 	}
 }
+
+// each yields the elements of a list.
+func each[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for i := range list {
+			if !yield(list[i], nil) {
+				return
+			}
+		}
+	}
+}

@@ -81,6 +81,16 @@ func Days(ctx context.Context, db bun.IDB) ([]SealedDay, error) {
 	return days, nil
 }
 
+// dayNames lists up to limit sealed days between two days, both included, oldest first. It reads no manifests.
+func dayNames(ctx context.Context, db bun.IDB, from, to string, limit int) (days []string, err error) {
+	err = db.NewSelect().Model((*dayRow)(nil)).Column("day").Where("day >= ?", from).Where("day <= ?", to).
+		OrderExpr("day").Limit(int64(limit)).Scan(ctx, &days)
+	if err != nil {
+		return nil, fmt.Errorf("list the days of the archive: %w", err)
+	}
+	return days, nil
+}
+
 // Last returns the last sealed day. found is false if no day is sealed.
 func Last(ctx context.Context, db bun.IDB) (last SealedDay, found bool, err error) {
 	var row dayRow

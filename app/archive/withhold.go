@@ -2,10 +2,7 @@ package archive
 
 import (
 	"context"
-	"fmt"
 	"iter"
-
-	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -15,57 +12,6 @@ const lookedUp = 500
 
 // findErased returns which of the given texts of a table must not be written, with the reasons.
 type findErased func(ctx context.Context, table string, rows []TextRow) (map[record]string, error)
-
-// requested finds the texts that the requests in a database cover. It looks up each record, so the
-// number of requests ever made doesn't matter.
-func requested(db bun.IDB) findErased {
-	return func(ctx context.Context, table string, rows []TextRow) (map[record]string, error) {
-		found := map[record]string{}
-		records := make([]string, len(rows))
-		agents := map[string]string{} // the reasons by agent, "" for none
-		for i := range rows {
-			records[i] = rows[i].Record
-			if rows[i].Agent != "" {
-				agents[rows[i].Agent] = ""
-			}
-		}
-		kinds := []string{table}
-		if table == Agents {
-			kinds = append(kinds, Profiles)
-		}
-		err := eachRequest(ctx, db, kinds, records, func(r *request) {
-			addReason(found, record{table, r.Record}, r.Reason)
-		})
-		if err != nil || len(agents) == 0 {
-			return found, err
-		}
-		authors := make([]string, 0, len(agents))
-		for id := range agents {
-			authors = append(authors, id)
-		}
-		err = eachRequest(ctx, db, []string{Agents}, authors, func(r *request) { agents[r.Record] = r.Reason })
-		for i := range rows {
-			if reason := agents[rows[i].Agent]; reason != "" {
-				addReason(found, record{table, rows[i].Record}, reason)
-			}
-		}
-		return found, err
-	}
-}
-
-// eachRequest calls use with each request for one of the given records.
-func eachRequest(ctx context.Context, db bun.IDB, kinds, records []string, use func(*request)) error {
-	var list []request
-	err := db.NewSelect().Model(&list).Column("kind", "record", "reason").
-		Where("q.kind IN (?)", bun.List(kinds)).Where("q.record IN (?)", bun.List(records)).Scan(ctx)
-	if err != nil {
-		return fmt.Errorf("look up redactions: %w", err)
-	}
-	for i := range list {
-		use(&list[i])
-	}
-	return nil
-}
 
 // withoutErased yields the texts of a table that may be written, and records the others as erased.
 func (w *DayWriter) withoutErased(ctx context.Context, table string, rows iter.Seq2[TextRow, error]) iter.Seq2[TextRow, error] {

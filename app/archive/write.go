@@ -156,6 +156,17 @@ func (w *DayWriter) Finish(ctx context.Context) ([]byte, error) {
 	return content, nil
 }
 
+func readJSON(ctx context.Context, s Storage, name string, into any) error {
+	content, err := ReadObject(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
 func putJSON(ctx context.Context, s Writable, name string, v any) error {
 	content, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
