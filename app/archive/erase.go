@@ -81,8 +81,9 @@ func (e *eraser) split(ctx context.Context, f Texts) (kept []TextRow, err error)
 	return kept, nil
 }
 
-// writeRedactions adds the texts found to redactions.json. Any other reason replaces Hidden there, because the reason
-// decides whether the texts stay erased after a restore; see recallErasures. If there is a change, it sets listed.
+// writeRedactions adds the texts found to redactions.json. A reason that replaces another does so there too, because
+// the reason decides whether the texts stay erased after a restore; see recallErasures. If there is a change,
+// writeRedactions sets listed.
 func (e *eraser) writeRedactions(ctx context.Context) error {
 	var list, wanted []Redaction
 	name := Path(e.Manifest.Day, RedactionsName)
@@ -95,7 +96,7 @@ func (e *eraser) writeRedactions(ctx context.Context) error {
 		r := &list[i]
 		key := record{r.Table, r.Record}
 		reason, asked := e.wanted[key]
-		if asked && r.Reason == Hidden && reason != Hidden {
+		if asked && replaces(reason, r.Reason) {
 			r.Reason, changed = reason, true
 		}
 		if asked && !known[key] {
@@ -159,7 +160,7 @@ type redaction struct {
 	CreatedAt time.Time
 }
 
-// recordRedactions stores the redactions of a day. Any other reason replaces Hidden.
+// recordRedactions stores the redactions of a day. A stored reason changes as replaces says.
 func recordRedactions(ctx context.Context, db bun.IDB, day string, list []Redaction) error {
 	rows := make([]redaction, len(list))
 	for i, r := range list {

@@ -93,7 +93,7 @@ func (s *Sealer) redactDay(ctx context.Context, day string, open []request) erro
 // record identifies a row with texts.
 type record struct{ table, id string }
 
-// wanted returns the records of a day that the requests cover, with the reasons.
+// wanted returns the records of a day that the requests cover, with the reasons. Request says what each covers.
 func (d *Day) wanted(ctx context.Context, open []request) (map[record]string, error) {
 	found, agents := map[record]string{}, map[string]string{}
 	for _, r := range open {
@@ -123,8 +123,8 @@ func (d *Day) wanted(ctx context.Context, open []request) (map[record]string, er
 	return found, nil
 }
 
-// requested finds the texts that the requests in a database cover. It looks up each record, so the
-// number of requests ever made doesn't matter.
+// requested does for texts that aren't written yet what Day.wanted does for a sealed day. It looks up each record, so
+// the number of requests ever made doesn't matter.
 func requested(db bun.IDB) findErased {
 	return func(ctx context.Context, table string, rows []TextRow) (map[record]string, error) {
 		found := map[record]string{}
@@ -160,9 +160,9 @@ func requested(db bun.IDB) findErased {
 	}
 }
 
-// addReason stores why a record is erased. Any other reason replaces Hidden.
+// addReason stores why a record is erased; see replaces.
 func addReason(found map[record]string, r record, reason string) {
-	if known := found[r]; known == "" || known == Hidden {
+	if known := found[r]; known == "" || replaces(reason, known) {
 		found[r] = reason
 	}
 }

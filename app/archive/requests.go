@@ -21,12 +21,15 @@ const (
 	Hidden  = "hidden"  // an admin hid the text
 )
 
-// Profiles is the Table of a Request that erases the profile of an agent, but not the texts of its
-// predictions.
+// replaces reports whether a new reason replaces the known reason of a record. A record keeps the first reason that it
+// gets. But any other reason replaces Hidden, because an admin may show a hidden text again.
+func replaces(reason, known string) bool { return known == Hidden && reason != Hidden }
+
+// Profiles is the Table of a Request for the profile of an agent; see Request.
 const Profiles = "profiles"
 
-// Request asks for the texts of a record to be erased from the whole archive. A request for an
-// agent covers its predictions.
+// Request asks for the texts of a record to be erased from the whole archive. With Agents it covers
+// the agent's profile and the texts of its predictions, with Profiles only the profile.
 type Request struct {
 	Table  string // News, Predictions, Agents or Profiles
 	Record string
@@ -53,8 +56,7 @@ type request struct {
 const endless = "9999-12-31"
 
 // RequestRedaction stores requests. The job erases the texts within minutes. With again, records
-// that were requested before are searched for again. A record keeps the reason of its first request.
-// But any other reason replaces Hidden, because an admin may show a hidden text again.
+// that were requested before are searched for again. replaces says which reason such a record keeps.
 func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool, list ...Request) error {
 	rows := make([]request, len(list))
 	for i, r := range list {
@@ -69,7 +71,7 @@ func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool
 	for part := range slices.Chunk(rows, 500) {
 		q := db.NewInsert().Model(&part).On("CONFLICT (kind, record) DO UPDATE").
 			Set("next_day = EXCLUDED.next_day, last_day = EXCLUDED.last_day, done_at = NULL").
-			Set("reason = CASE WHEN q.reason = ? THEN EXCLUDED.reason ELSE q.reason END", Hidden)
+			Set("reason = CASE WHEN q.reason = ? THEN EXCLUDED.reason ELSE q.reason END", Hidden) // see replaces
 		if !again {
 			q = q.Where("q.reason = ?", Hidden)
 		}
