@@ -25,28 +25,38 @@ type eraser struct {
 	listed  []Redaction // those of wanted in redactions.json, if it was written
 }
 
+// rewritten is a text file without the erased texts.
+type rewritten struct {
+	state   TextsState
+	content []byte
+}
+
 // erase writes redactions.json and texts.json before it rewrites the texts. If it is stopped in
 // between, the next run finds the remaining texts and erases them. If all texts were erased before,
 // it only stores the reasons that replace Hidden.
 func (e *eraser) erase(ctx context.Context) error {
-	kept := map[string][]TextRow{}
+	files := map[string]*rewritten{}
 	for _, f := range e.Manifest.Texts {
 		rows, err := e.split(ctx, f)
 		if err != nil {
 			return err
 		}
-		if rows != nil {
-			kept[f.Name] = rows
+		if rows == nil {
+			continue
+		}
+		// The encoded file takes less memory than its rows until it is written.
+		if files[f.Name], err = encodeTexts(ctx, f.Name, rows); err != nil {
+			return err
 		}
 	}
-	if err := e.writeRedactions(ctx); err != nil || len(kept) == 0 {
+	if err := e.writeRedactions(ctx); err != nil || len(files) == 0 {
 		return err
 	}
-	if err := e.writeStates(ctx, kept); err != nil {
+	if err := e.writeStates(ctx, files); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(kept)) {
-		if err := e.rewrite(ctx, Path(e.Manifest.Day, name), kept[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := e.rewrite(ctx, files[name]); err != nil {
 			return err
 		}
 	}
@@ -117,35 +127,38 @@ func (e *eraser) writeRedactions(ctx context.Context) error {
 	return putJSON(ctx, e.storage, name, list)
 }
 
+// encodeTexts encodes the remaining texts of a file.
+func encodeTexts(ctx context.Context, name string, rows []TextRow) (*rewritten, error) {
+	var b bytes.Buffer
+	n, err := writeParquet(ctx, &b, each(rows))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &rewritten{TextsState{Name: name, Rows: n, Bytes: int64(b.Len()), SHA256: Hash(b.Bytes())}, b.Bytes()}, nil
+}
+
 // writeStates writes texts.json for the files as they will be.
-func (e *eraser) writeStates(ctx context.Context, kept map[string][]TextRow) error {
+func (e *eraser) writeStates(ctx context.Context, files map[string]*rewritten) error {
 	var states []TextsState
 	name := Path(e.Manifest.Day, TextsName)
 	if err := readJSON(ctx, e.storage, name, &states); err != nil {
 		return err
 	}
 	for i := range states {
-		rows, changed := kept[states[i].Name]
-		if !changed {
-			continue
+		if f, changed := files[states[i].Name]; changed {
+			states[i] = f.state
 		}
-		var b bytes.Buffer
-		n, err := writeParquet(ctx, &b, each(rows))
-		if err != nil {
-			return fmt.Errorf("%s: %w", states[i].Name, err)
-		}
-		states[i].Rows, states[i].Bytes, states[i].SHA256 = n, int64(b.Len()), Hash(b.Bytes())
 	}
 	return putJSON(ctx, e.storage, name, states)
 }
 
 // rewrite replaces a text file, or deletes it if no texts remain.
-func (e *eraser) rewrite(ctx context.Context, name string, rows []TextRow) error {
-	if len(rows) == 0 {
+func (e *eraser) rewrite(ctx context.Context, f *rewritten) error {
+	name := Path(e.Manifest.Day, f.state.Name)
+	if f.state.Rows == 0 {
 		return e.storage.Delete(ctx, name)
 	}
-	_, err := putParquet(ctx, e.storage, name, each(rows))
-	return err
+	return put(ctx, e.storage, name, f.content)
 }
 
 // redaction is a Redaction in the database.
