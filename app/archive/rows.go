@@ -39,6 +39,15 @@ type Observed struct {
 	Sample   bool   `parquet:"sample"`
 }
 
+// observed is a row of an observed table.
+type observed interface {
+	at() time.Time
+	from() string
+}
+
+func (o Observed) at() time.Time { return o.ObservedAt }
+func (o Observed) from() string  { return o.Source }
+
 // MarketRow is a market without its prices. Fields are as in market.Market.
 type MarketRow struct {
 	Market string `parquet:"market,dict"`

@@ -3,10 +3,12 @@ package archive
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"time"
 
@@ -28,6 +30,18 @@ type segment struct {
 	Records   int64
 	Content   []byte // one JSON row per line, compressed with zstd and its checksum
 	CreatedAt time.Time
+}
+
+// eventSegment is an EventRow in a segment.
+type eventSegment struct {
+	EventRow
+	Same bool `json:",omitempty"` // equal to the row before, except for the volumes, which are set
+}
+
+// newsSegment is a NewsRow in a segment.
+type newsSegment struct {
+	NewsRow
+	Said *NewsTexts `json:",omitempty"` // nil if equal to the row before
 }
 
 // maxSegment is the maximum size of a decompressed segment, in bytes.
@@ -134,4 +148,113 @@ func decodeSegment[T any](content []byte, records int64) ([]T, error) {
 		return nil, fmt.Errorf("it holds %d rows instead of %d", len(rows), records)
 	}
 	return slices.Clip(rows), nil
+}
+
+// waiting is a segment without its content.
+type waiting struct {
+	ID      uuid.UUID `bun:",type:uuid"`
+	Kind    string
+	Source  string
+	Records int64
+}
+
+// segmentsUpTo lists the segments that a day includes, in the order they were appended.
+func segmentsUpTo(ctx context.Context, db bun.IDB, day string) (list []waiting, err error) {
+	err = db.NewSelect().Model((*segment)(nil)).Column("id", "kind", "source", "records").
+		Where("day <= ?", day).OrderExpr("id").Scan(ctx, &list)
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	return list, nil
+}
+
+// deletedAtOnce is how many segments one transaction deletes. A day can have 40,000.
+const deletedAtOnce = 200
+
+// deleteSealed deletes the segments that a recorded day contains. Segments that came later stay for the next day. If
+// it is interrupted, the next run of the job deletes the rest.
+func (s *Sealer) deleteSealed(ctx context.Context, day string) error {
+	left, err := segmentsUpTo(ctx, s.DB.Reader, day)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	ids, err := readSegmentList(ctx, s.Storage, day)
+	if err != nil {
+		return err
+	}
+	waits := make(map[uuid.UUID]bool, len(left))
+	for i := range left {
+		waits[left[i].ID] = true
+	}
+	ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return !waits[id] })
+	for part := range slices.Chunk(ids, deletedAtOnce) {
+		err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return deleteSegments(ctx, tx, part) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func deleteSegments(ctx context.Context, db bun.IDB, ids []uuid.UUID) error {
+	if _, err := db.NewDelete().Model((*segment)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+		return fmt.Errorf("delete segments: %w", err)
+	}
+	return nil
+}
+
+// segmentsName is the list of the segments in a day. If a sealer stops after sealing a day and
+// before deleting its segments, the list says which segments to delete.
+const segmentsName = "segments.json"
+
+func readSegmentList(ctx context.Context, s Storage, day string) (ids []uuid.UUID, err error) {
+	err = readJSON(ctx, s, Path(day, segmentsName), &ids)
+	if errors.Is(err, ErrNotExist) {
+		return nil, nil // the day was written without segments
+	}
+	return ids, err
+}
+
+// segmentRows yields the rows of the segments of a table and source. It skips a segment that can't
+// be read. The segment's bytes are stored in the folder of the day and named in the manifest.
+func segmentRows[T any](ctx context.Context, o *observedTables, table, source string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		for _, w := range o.list {
+			if w.Kind != table || w.Source != source {
+				continue
+			}
+			content, err := segmentContent(ctx, o.db, w.ID)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			rows, err := decodeSegment[T](content, w.Records)
+			if err != nil {
+				if err := o.w.keepUnreadable(ctx, &w, content, err); err != nil {
+					yield(none, err)
+					return
+				}
+				continue
+			}
+			for i := range rows {
+				if !yield(rows[i], nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// segmentContent reads a segment. If the segment is gone, another node has sealed it, and the rows
+// read so far must not be written.
+func segmentContent(ctx context.Context, db bun.IDB, id uuid.UUID) (content []byte, err error) {
+	err = db.NewSelect().Model((*segment)(nil)).Column("content").Where("id = ?", id).Scan(ctx, &content)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("segment %s: another node sealed it: %w", id, ErrExist)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read segment %s: %w", id, err)
+	}
+	return content, nil
 }

@@ -46,15 +46,6 @@ func NewDayWriter(s Writable, day, previous string) *DayWriter {
 	}
 }
 
-// observed is a row of an observed table.
-type observed interface {
-	at() time.Time
-	from() string
-}
-
-func (o Observed) at() time.Time { return o.ObservedAt }
-func (o Observed) from() string  { return o.Source }
-
 // keepUnreadable stores the bytes of a segment that can't be decoded.
 func (w *DayWriter) keepUnreadable(ctx context.Context, s *waiting, content []byte, cause error) error {
 	name := "unreadable/" + s.Kind + "-" + s.ID.String()

@@ -193,7 +193,7 @@ var breakages = []breakage{
 	},
 	{
 		name: "segments", does: "A segment of the archive is deleted as soon as it is read.", checks: []string{"sealing"},
-		edits: []edit{{"app/archive/observed.go", "\treturn content, nil\n}\n",
+		edits: []edit{{"app/archive/segment.go", "\treturn content, nil\n}\n",
 			"\tif " + is("segments") + " {\n\t\t_ = deleteSegments(ctx, db, []uuid.UUID{id})\n\t}\n\treturn content, nil\n}\n"}},
 	},
 	{
