@@ -65,10 +65,10 @@ func Record(ctx context.Context, db bun.IDB, d *Day, abandoned bool, now time.Ti
 	return n == 1, err
 }
 
-// Days lists the sealed days, oldest first.
-func Days(ctx context.Context, db bun.IDB) ([]SealedDay, error) {
+// listDays lists the sealed days that narrow selects, in its order.
+func listDays(ctx context.Context, db bun.IDB, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]SealedDay, error) {
 	var rows []dayRow
-	if err := db.NewSelect().Model(&rows).Order("day").Scan(ctx); err != nil {
+	if err := narrow(db.NewSelect().Model(&rows)).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("list the days of the archive: %w", err)
 	}
 	days := make([]SealedDay, len(rows))
@@ -81,6 +81,24 @@ func Days(ctx context.Context, db bun.IDB) ([]SealedDay, error) {
 	return days, nil
 }
 
+// DaysBefore lists up to limit sealed days before the given one, newest first. With "" it starts
+// with the newest.
+func DaysBefore(ctx context.Context, db bun.IDB, before string, limit int) ([]SealedDay, error) {
+	return listDays(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
+		if before != "" {
+			q = q.Where("day < ?", before)
+		}
+		return q.OrderExpr("day DESC").Limit(int64(limit))
+	})
+}
+
+// DaysBetween lists the sealed days between two days, both included, oldest first.
+func DaysBetween(ctx context.Context, db bun.IDB, from, to string) ([]SealedDay, error) {
+	return listDays(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("day >= ?", from).Where("day <= ?", to).Order("day")
+	})
+}
+
 // dayNames lists up to limit sealed days between two days, both included, oldest first. It reads no manifests.
 func dayNames(ctx context.Context, db bun.IDB, from, to string, limit int) (days []string, err error) {
 	err = db.NewSelect().Model((*dayRow)(nil)).Column("day").Where("day >= ?", from).Where("day <= ?", to).
@@ -89,6 +107,20 @@ func dayNames(ctx context.Context, db bun.IDB, from, to string, limit int) (days
 		return nil, fmt.Errorf("list the days of the archive: %w", err)
 	}
 	return days, nil
+}
+
+// FindDay returns a sealed day, or nil if the day isn't sealed.
+func FindDay(ctx context.Context, db bun.IDB, day string) (*SealedDay, error) {
+	var row dayRow
+	err := db.NewSelect().Model(&row).Where("day = ?", day).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a day of the archive: %w", err)
+	}
+	found, err := row.day()
+	return &found, err
 }
 
 // Last returns the last sealed day. found is false if no day is sealed.

@@ -22,6 +22,28 @@ func Abandoned(days []*Manifest) map[string]bool {
 	return abandoned
 }
 
+// AbandonedAmong returns those of the given days, newest first, whose decisions don't count; see Abandoned. It reads only
+// those later days that abandon others, because the rest have no effect.
+func AbandonedAmong(ctx context.Context, db bun.IDB, days []SealedDay) (map[string]bool, error) {
+	if len(days) == 0 {
+		return nil, nil
+	}
+	later, err := listDays(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("day > ?", days[0].Day).Where("abandoned_from IS NOT NULL").Order("day")
+	})
+	if err != nil {
+		return nil, err
+	}
+	var manifests []*Manifest
+	for _, d := range slices.Backward(days) {
+		manifests = append(manifests, d.Manifest)
+	}
+	for _, d := range later {
+		manifests = append(manifests, d.Manifest)
+	}
+	return Abandoned(manifests), nil
+}
+
 // ownDays returns the last sealed day that isn't abandoned, and the first abandoned day after it. Both are "" if there
 // is none.
 func ownDays(ctx context.Context, db bun.IDB) (last, abandoned string, err error) {

@@ -58,7 +58,7 @@ func TestSeal(t *testing.T) {
 			if fmt.Sprint(got) != "[a0 a1 a2 b0 b1 b2]" {
 				t.Errorf("rows %v", got)
 			}
-			days, err := archive.Days(ctx, db)
+			days, err := archive.DaysBetween(ctx, db, "", "9999-12-31")
 			if err != nil || len(days) != 1 || days[0].Hash != d.Hash || days[0].Manifest.Files[0].Rows != 6 {
 				t.Errorf("days %+v, %v", days, err)
 			}
