@@ -84,7 +84,7 @@ func TestLiveAndReplay(t *testing.T) {
 	set(lastEnd.Add(time.Hour))
 	sealer := &archive.Sealer{DB: a.DB, Storage: folder, Now: now, Log: slog.New(slog.DiscardHandler)}
 	for d := range recordedDays {
-		if err := sealer.Seal(t.Context(), dayOf(firstDay.AddDate(0, 0, d))); err != nil {
+		if err := sealer.Seal(t.Context(), archive.DayOf(firstDay.AddDate(0, 0, d))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -67,12 +67,12 @@ type moment struct {
 // At returns what was known at a moment. It returns a not_found error if the archive has no such
 // day.
 func (t *Tape) At(ctx context.Context, at time.Time, filter *Filter) (*moment, error) {
-	today, err := t.day(ctx, dayOf(at))
+	today, err := t.day(ctx, archive.DayOf(at))
 	if err != nil {
 		return nil, err
 	}
 	if today == nil {
-		return nil, problem.New(problem.CodeNotFound, fmt.Sprintf("The archive doesn't have the day %s. Ask for a moment of another day.", dayOf(at)))
+		return nil, problem.New(problem.CodeNotFound, fmt.Sprintf("The archive doesn't have the day %s. Ask for a moment of another day.", archive.DayOf(at)))
 	}
 	days, err := t.before(ctx, at, lookBack)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -76,7 +77,7 @@ func (t *Tape) Plan(ctx context.Context, o PlanOptions, cfg *config.Config) ([]P
 	}
 	strata := map[string][]candidate{}
 	for _, name := range days {
-		if name < dayOf(o.From) || name > dayOf(o.To) {
+		if name < archive.DayOf(o.From) || name > archive.DayOf(o.To) {
 			continue
 		}
 		d, err := t.day(ctx, name)

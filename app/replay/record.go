@@ -127,7 +127,7 @@ func (r *record) live(ctx context.Context, run *Run, list []prediction.Predictio
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	first, end := dayOf(list[0].CreatedAt), days[len(days)-1]
+	first, end := archive.DayOf(list[0].CreatedAt), days[len(days)-1]
 	days = slices.DeleteFunc(slices.Clone(days), func(d string) bool { return d < first })
 	if err := r.begin(ctx, run, days); err != nil {
 		return err

@@ -35,7 +35,7 @@ func TestRecordHasEveryView(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { r.db.Close() })
-			d, err := tape.day(t.Context(), dayOf(firstDay))
+			d, err := tape.day(t.Context(), archive.DayOf(firstDay))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,16 +108,16 @@ func voidedArchive(t *testing.T, abandoned bool) *archive.Folder {
 	closes := closing(0)
 	for d := range recordedDays {
 		from := firstDay.AddDate(0, 0, d)
-		name := dayOf(from)
+		name := archive.DayOf(from)
 		previous = recordDay(t, folder, from, previous, func(w *archive.DayWriter) error {
-			if name != dayOf(closes) {
+			if name != archive.DayOf(closes) {
 				return nil
 			}
 			void := archive.OutcomeRow{Market: marketID(0), Revision: 2, State: "void", Note: "A test.", DecidedAt: closes.Add(time.Hour)}
 			return archive.WriteTable(t.Context(), w, archive.Outcomes, "", seq([]archive.OutcomeRow{void}))
 		})
-		if abandoned && name == dayOf(closes.AddDate(0, 0, 1)) {
-			previous = abandon(t, folder, name, dayOf(closes))
+		if abandoned && name == archive.DayOf(closes.AddDate(0, 0, 1)) {
+			previous = abandon(t, folder, name, archive.DayOf(closes))
 		}
 	}
 	return folder

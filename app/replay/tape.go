@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -58,19 +57,10 @@ func (t *Tape) Days(ctx context.Context) ([]string, error) {
 	if t.sealed != nil && time.Since(t.looked) < relookAfter {
 		return t.sealed, nil
 	}
-	list, err := t.storage.List(ctx, "days/")
+	days, err := archive.StoredDays(ctx, t.storage)
 	if err != nil {
-		return nil, fmt.Errorf("list the days of the archive: %w", err)
+		return nil, err
 	}
-	var days []string
-	for _, o := range list {
-		rest, _ := strings.CutPrefix(o.Name, "days/")
-		name, ok := strings.CutSuffix(rest, "/"+archive.ManifestName)
-		if _, err := time.Parse(time.DateOnly, name); ok && err == nil {
-			days = append(days, name)
-		}
-	}
-	slices.Sort(days)
 	t.sealed, t.looked = days, time.Now()
 	return days, nil
 }
@@ -88,9 +78,6 @@ func (t *Tape) Span(ctx context.Context) (from, to time.Time, err error) {
 	to, _ = time.Parse(time.DateOnly, days[len(days)-1])
 	return from, to.AddDate(0, 0, 1), nil
 }
-
-// dayOf returns the UTC day of a moment.
-func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 // until returns when a day in memory expires. A sealed day doesn't change. A missing one may be
 // sealed soon.
@@ -159,7 +146,7 @@ func (t *Tape) digest(ctx context.Context, name string) (*day, error) {
 func (t *Tape) before(ctx context.Context, at time.Time, days int) ([]*day, error) {
 	var out []*day
 	for i := days; i > 0; i-- {
-		d, err := t.digest(ctx, dayOf(at.AddDate(0, 0, -i)))
+		d, err := t.digest(ctx, archive.DayOf(at.AddDate(0, 0, -i)))
 		if err != nil {
 			return nil, err
 		}
