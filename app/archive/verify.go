@@ -15,15 +15,16 @@ func Verify(ctx context.Context, s Storage, found func(day string, f *Findings) 
 	if err != nil || len(days) == 0 {
 		return "", err
 	}
-	v := verifier{storage: s, found: found}
-	if v.abandoned, err = abandonedIn(ctx, s, days); err != nil {
+	opened, err := openDays(ctx, s, days)
+	if err != nil {
 		return "", err
 	}
-	for _, day := range days {
-		if err := v.missing(day); err != nil {
+	v := verifier{found: found, abandoned: abandonedAmong(opened)}
+	for i := range opened {
+		if err := v.missing(opened[i].name); err != nil {
 			return "", err
 		}
-		if err := v.day(ctx, day); err != nil {
+		if err := v.day(ctx, &opened[i]); err != nil {
 			return "", err
 		}
 	}
@@ -32,28 +33,43 @@ func Verify(ctx context.Context, s Storage, found func(day string, f *Findings) 
 
 // verifier checks the chain of days.
 type verifier struct {
-	storage Storage
-	found   func(day string, f *Findings) error
-	before  string // previous day; "" before the first
-	hash    string // of the previous day; "" if unknown
+	found  func(day string, f *Findings) error
+	before string // previous day; "" before the first
+	hash   string // of the previous day; "" if unknown
 	// abandoned are the days whose decisions don't count.
 	abandoned map[string]bool
 }
 
-// abandonedIn returns the abandoned days in a storage. It skips days whose manifest can't be read.
-func abandonedIn(ctx context.Context, s Storage, days []string) (map[string]bool, error) {
-	var manifests []*Manifest
-	for _, day := range days {
-		d, err := OpenDay(ctx, s, day)
-		if _, bad := errors.AsType[Problem](err); bad {
-			continue
-		}
-		if err != nil {
+// openedDay is a day of a storage.
+type openedDay struct {
+	name string
+	*Day         // nil if the manifest can't be read
+	bad  Problem // why it can't be read
+}
+
+// openDays reads the manifests of days.
+func openDays(ctx context.Context, s Storage, names []string) ([]openedDay, error) {
+	days := make([]openedDay, len(names))
+	for i, name := range names {
+		d, err := OpenDay(ctx, s, name)
+		bad, unreadable := errors.AsType[Problem](err)
+		if err != nil && !unreadable {
 			return nil, err
 		}
-		manifests = append(manifests, d.Manifest)
+		days[i] = openedDay{name, d, bad}
 	}
-	return Abandoned(manifests), nil
+	return days, nil
+}
+
+// abandonedAmong returns the abandoned days. It skips days whose manifest can't be read.
+func abandonedAmong(days []openedDay) map[string]bool {
+	var manifests []*Manifest
+	for i := range days {
+		if days[i].Day != nil {
+			manifests = append(manifests, days[i].Manifest)
+		}
+	}
+	return Abandoned(manifests)
 }
 
 // missing reports the missing days between the previous day and this one.
@@ -72,23 +88,19 @@ func (v *verifier) missing(day string) error {
 	return nil
 }
 
-func (v *verifier) day(ctx context.Context, day string) error {
+func (v *verifier) day(ctx context.Context, d *openedDay) error {
 	before, previous := v.before, v.hash
-	v.before, v.hash = day, ""
-	d, err := OpenDay(ctx, v.storage, day)
-	if bad, ok := errors.AsType[Problem](err); ok {
-		return v.found(day, &Findings{Problems: []Problem{bad}})
-	}
-	if err != nil {
-		return err
+	v.before, v.hash = d.name, ""
+	if d.Day == nil {
+		return v.found(d.name, &Findings{Problems: []Problem{d.bad}})
 	}
 	v.hash = d.Hash
 	f, err := d.Check(ctx)
 	if err != nil {
 		return err
 	}
-	name := Path(day, ManifestName)
-	if from := d.Manifest.AbandonedFrom; from != "" && !v.abandoned[day] {
+	name := Path(d.name, ManifestName)
+	if from := d.Manifest.AbandonedFrom; from != "" && !v.abandoned[d.name] {
 		f.Notes = append(f.Notes, Problem{name, fmt.Sprintf(
 			"the database was restored from a backup: decisions in the days from %s up to the day before this one don't count", from)})
 	}
@@ -98,5 +110,5 @@ func (v *verifier) day(ctx context.Context, day string) error {
 	case previous != "" && d.Manifest.Previous != previous:
 		f.Problems = append(f.Problems, Problem{name, fmt.Sprintf("it doesn't follow the day before, whose hash is %s; it names hash %q", previous, d.Manifest.Previous)})
 	}
-	return v.found(day, f)
+	return v.found(d.name, f)
 }
