@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,33 @@ func (w *world) verify() (problems, notes []string) {
 		w.t.Fatal(err)
 	}
 	return problems, notes
+}
+
+// opens is a storage that counts how often each object is opened.
+type opens struct {
+	archive.Storage
+	count map[string]int
+}
+
+func (o opens) Open(ctx context.Context, name string) (archive.Object, error) {
+	o.count[name]++
+	return o.Storage.Open(ctx, name)
+}
+
+// TestVerifyReadsManifestsOnce checks that Verify reads each manifest once, because a remote storage may be slow.
+func TestVerifyReadsManifestsOnce(t *testing.T) {
+	t.Parallel()
+	w := sealed(t)
+	o := opens{w.storage, map[string]int{}}
+	_, err := archive.Verify(t.Context(), o, func(string, *archive.Findings) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range w.days() {
+		if n := o.count[archive.Path(d, archive.ManifestName)]; n != 1 {
+			t.Errorf("the manifest of %s is read %d times, want once", d, n)
+		}
+	}
 }
 
 // TestDamage checks that Verify reports each fault with its file and reason, and no other.
