@@ -60,8 +60,8 @@ func ownDays(ctx context.Context, db bun.IDB) (last, abandoned string, err error
 }
 
 // recallErasures requests the erasures that sealed days list and the database doesn't know, because they were
-// requested after the backup that it was restored from. Otherwise the next days would bring the texts back. Texts that
-// an admin hid are left out: the restore has undone that act, and the admin may repeat it.
+// requested after the backup that it was restored from. Otherwise the next days would bring the texts back. Nothing else
+// may show that the database was restored: perhaps no day was sealed since the backup. Texts that an admin hid are left out: the restore has undone that act, and the admin may repeat it.
 func (s *Sealer) recallErasures(ctx context.Context) error {
 	days, err := StoredDays(ctx, s.Storage)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/backup"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
@@ -171,10 +172,19 @@ func TestAbandoned(t *testing.T) {
 // sealed after it was restored. Hiding a text is an act of an admin, which a restore undoes.
 func TestErasedTextsStayErased(t *testing.T) {
 	t.Parallel()
-	for _, kind := range dbtest.Kinds {
-		t.Run(string(kind), func(t *testing.T) {
+	type variant struct {
+		kind   database.Kind
+		sealed bool // a day is sealed between the backup and the restore
+	}
+	for c, want := range map[variant][]string{
+		{database.SQLite, true}:    {"[n2] [p-c] [b c]", "[n2] [p-c] [b c]", "[n2] [p-b p-c] [b c]"},
+		{database.Postgres, true}:  {"[n2] [p-c] [b c]", "[n2] [p-c] [b c]", "[n2] [p-b p-c] [b c]"},
+		{database.SQLite, false}:   {"[n2] [p-c] [b c]", "[n2] [p-b p-c] [b c]"},
+		{database.Postgres, false}: {"[n2] [p-c] [b c]", "[n2] [p-b p-c] [b c]"},
+	} {
+		t.Run(fmt.Sprintf("%s, sealed %t", c.kind, c.sealed), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, kind)
+			w := newWorld(t, c.kind)
 			w.sealer.Exporters = []archive.Exporter{texts{[]string{"a", "b", "c"}}}
 			read := func() { w.read([]market.Market{yesNo("m")}, nil, []news.Item{post("n1"), post("n2")}) }
 			tomorrow := func() { w.set(w.now().AddDate(0, 0, 1)); w.mustTick() }
@@ -189,11 +199,14 @@ func TestErasedTextsStayErased(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tomorrow()
+			if c.sealed {
+				tomorrow()
+			} else {
+				w.mustTick()
+			}
 			w = w.restore(file)
 			read()
 			tomorrow()
-			want := []string{"[n2] [p-c] [b c]", "[n2] [p-c] [b c]", "[n2] [p-b p-c] [b c]"}
 			for i, name := range w.days() {
 				left := []string{}
 				for _, table := range []string{archive.News, archive.Predictions, archive.Agents} {
@@ -203,10 +216,10 @@ func TestErasedTextsStayErased(t *testing.T) {
 					t.Errorf("%s: got texts of %s, want of %s", name, got, want[i])
 				}
 			}
-			if problems, _ := w.verify(); len(problems) > 0 || len(w.days()) != 3 {
+			if problems, _ := w.verify(); len(problems) > 0 || len(w.days()) != len(want) {
 				t.Errorf("days %v, problems %q", w.days(), problems)
 			}
-			got := w.redactions("2026-11-23")
+			got := w.redactions(w.days()[len(want)-1])
 			slices.Sort(got)
 			if want := []string{"agents a closed", "news n1 a judge said so", "predictions p-a closed"}; !slices.Equal(got, want) {
 				t.Errorf("got redactions %q, want %q", got, want)
@@ -270,6 +283,48 @@ func TestOrderAfterHidingStays(t *testing.T) {
 			}
 			if problems, _ := w.verify(); len(problems) > 0 {
 				t.Errorf("problems %q", problems)
+			}
+		})
+	}
+}
+
+// TestTextsErasedBetweenTwoAttempts checks that an attempt to seal a day leaves no text file that the next attempt
+// doesn't have.
+func TestTextsErasedBetweenTwoAttempts(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			w.sealer.Exporters = []archive.Exporter{texts{[]string{"a"}}}
+			files := func() (names []string) {
+				t.Helper()
+				list, err := w.storage.List(t.Context(), "days/2026-11-21/texts/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, o := range list {
+					names = append(names, filepath.Base(o.Name))
+				}
+				return names
+			}
+			w.readPlain()
+			w.set(w.now().AddDate(0, 0, 1))
+			w.storage.failOn = archive.ManifestName
+			if err := w.tick(); err == nil {
+				t.Error("a day was sealed without its manifest")
+			}
+			if got := files(); !slices.Contains(got, "predictions.parquet") {
+				t.Fatalf("the first attempt wrote %v", got)
+			}
+			err := archive.RequestRedaction(t.Context(), w.db, w.now(), true, archive.Request{Table: archive.Agents, Record: "a", Reason: archive.Closed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.storage.failOn = ""
+			w.mustTick()
+			if got := files(); slices.Contains(got, "predictions.parquet") || slices.Contains(got, "agents.parquet") || len(w.days()) != 1 {
+				t.Errorf("%d days are sealed, with the text files %v", len(w.days()), got)
 			}
 		})
 	}

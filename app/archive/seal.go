@@ -76,9 +76,9 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 		if from, _, err = bounds(abandoned); err != nil {
 			return err
 		}
-		if err := s.recallErasures(ctx); err != nil {
-			return err
-		}
+	}
+	if err := s.recallErasures(ctx); err != nil {
+		return err
 	}
 	if own == "" {
 		from = time.Time{}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path"
 	"sync"
 	"testing"
 	"time"
@@ -213,13 +214,15 @@ type faulty struct {
 	down  bool
 	puts  int // writes so far
 	failN int // first write that fails; 0 for none
+	// failOn is the last part of the names whose writes fail; "" for none.
+	failOn string
 }
 
-func (f *faulty) fail() error {
+func (f *faulty) fail(name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.puts++
-	if f.down || f.failN > 0 && f.puts >= f.failN {
+	if f.down || f.failN > 0 && f.puts >= f.failN || f.failOn == path.Base(name) {
 		return errDown
 	}
 	return nil
@@ -232,14 +235,14 @@ func (f *faulty) set(down bool) {
 }
 
 func (f *faulty) Put(ctx context.Context, name string, content io.Reader, size int64) error {
-	if err := f.fail(); err != nil {
+	if err := f.fail(name); err != nil {
 		return err
 	}
 	return f.Writable.Put(ctx, name, content, size)
 }
 
 func (f *faulty) PutNew(ctx context.Context, name string, content io.Reader, size int64) error {
-	if err := f.fail(); err != nil {
+	if err := f.fail(name); err != nil {
 		return err
 	}
 	return f.Writable.PutNew(ctx, name, content, size)

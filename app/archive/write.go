@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -130,6 +131,9 @@ func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows i
 // Finish seals the day by writing the manifest last. It returns the manifest as stored. The hash of
 // the day is Hash of it. If the day is sealed already, Finish returns ErrExist.
 func (w *DayWriter) Finish(ctx context.Context) ([]byte, error) {
+	if err := w.removeOtherTexts(ctx); err != nil {
+		return nil, err
+	}
 	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, TextsName), w.texts); err != nil {
 		return nil, err
 	}
@@ -145,6 +149,24 @@ func (w *DayWriter) Finish(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return content, nil
+}
+
+// removeOtherTexts deletes the text files of an earlier attempt that this one doesn't have, because all their texts have
+// been erased since. No manifest names them, so no later erasure would find them.
+func (w *DayWriter) removeOtherTexts(ctx context.Context) error {
+	list, err := w.storage.List(ctx, Path(w.manifest.Day, "texts/"))
+	if err != nil {
+		return fmt.Errorf("list the texts of %s: %w", w.manifest.Day, err)
+	}
+	for _, o := range list {
+		if slices.ContainsFunc(w.texts, func(t TextsState) bool { return Path(w.manifest.Day, t.Name) == o.Name }) {
+			continue
+		}
+		if err := w.storage.Delete(ctx, o.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func readJSON(ctx context.Context, s Storage, name string, into any) error {

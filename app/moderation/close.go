@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -68,6 +69,11 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 		}
 		if _, err := tx.NewDelete().Model((*Note)(nil)).Where("agent_id = ?", found.ID).Exec(ctx); err != nil {
 			return nil, fmt.Errorf("delete notes: %w", err)
+		}
+		err = archive.RequestRedaction(ctx, tx, s.Now(), true,
+			archive.Request{Table: archive.Agents, Record: found.ID.String(), Reason: archive.Closed})
+		if err != nil {
+			return nil, err
 		}
 		return &audit.Entry{Action: audit.AccountClosed, Target: audit.AgentTarget(c.Agent.Handle), Before: "open", After: "closed"}, nil
 	})

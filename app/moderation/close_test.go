@@ -176,6 +176,11 @@ func TestClosingIsContinued(t *testing.T) {
 		if err != nil || c.Complete {
 			t.Fatalf("complete %t, %v; want an interrupted closing", c.Complete, err)
 		}
+		requests, err := db.Reader.NewSelect().Table("redaction_requests").
+			Where("kind = 'agents'").Where("reason = 'closed'").Where("record = ?", ada.ID.String()).Count(t.Context())
+		if err != nil || requests != 1 {
+			t.Errorf("the archive has %d requests to erase the account's texts, %v; want 1", requests, err)
+		}
 		total := 0
 		for table := range tables {
 			total += left(t, db, table)
