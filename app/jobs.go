@@ -93,6 +93,7 @@ func (a *App) seal(s *archive.Sealer) func(context.Context) (time.Duration, erro
 			}
 		}
 		next, err := s.Tick(ctx)
+		err = errors.Join(err, a.News.DropErased(ctx)) // the sealer erases posts that their source has deleted
 		if errors.Is(err, archive.ErrSilent) {
 			err = worker.HandOver(err)
 		}

@@ -534,6 +534,67 @@ func TestNewsTickCarriesCommunitiesTheReadingLeavesOut(t *testing.T) {
 	})
 }
 
+// TestErasedNews checks that an erased item leaves the snapshots of all nodes: although its source still lists it,
+// while its community is carried, and while the source fails.
+func TestErasedNews(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		c := cachetest.Open(t, cache.Memory)
+		n, other := newNode(db, c), newNode(db, c)
+		erase := func(id string) {
+			t.Helper()
+			if err := (news.Store{}).Erase(t.Context(), db, []string{id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(when, want string) {
+			t.Helper()
+			if _, err := other.news.Replicator.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if here, there := strings.Join(n.shownNews(), " "), strings.Join(other.shownNews(), " "); here != want || there != want {
+				t.Errorf("%s: got %q, on the other node %q, want %q", when, here, there, want)
+			}
+		}
+		science := []news.Item{post("s0", "science", 0), post("s1", "science", 1)}
+		n.up.items = append([]news.Item{post("w0", "worldnews", 0), post("w1", "worldnews", 1)}, science...)
+		tick(t, n.news.Tick, 2*time.Minute)
+		check("before", "w0 s0 w1 s1")
+		erase("s0")
+		n.later(2 * time.Minute)
+		tick(t, n.news.Tick, 2*time.Minute)
+		check("still listed", "w0 s1 w1")
+		erase("w0")
+		n.up.items = science
+		n.later(2 * time.Minute)
+		tick(t, n.news.Tick, 2*time.Minute)
+		check("carried", "w1 s1")
+		erase("s1")
+		n.up.err = &source.Error{Reason: "http_503"}
+		n.later(2 * time.Minute)
+		if _, err := n.news.Tick(t.Context()); err == nil {
+			t.Fatal("no error")
+		}
+		for range 2 {
+			if err := n.news.DropErased(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			check("the source fails", "w1")
+		}
+		if asOf, want := n.news.Replicator.Feed().Current().AsOf, noon.Add(4*time.Minute+time.Microsecond); !asOf.Equal(want) {
+			t.Errorf("the snapshot is of %s, want %s", asOf, want)
+		}
+		erase("w1")
+		if err := other.news.DropErased(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.news.Replicator.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		check("the last one", "")
+	})
+}
+
 func TestADatabaseThatIsDownCostsNoSnapshot(t *testing.T) {
 	t.Parallel()
 	db, err := database.Open(t.Context(), dbtest.URL(t, database.SQLite))
@@ -545,6 +606,7 @@ func TestADatabaseThatIsDownCostsNoSnapshot(t *testing.T) {
 	}
 	n := newNode(db, cachetest.Open(t, cache.Memory))
 	n.up.top, n.up.items = []market.Market{yesNo("a", 1)}, []news.Item{post("x", "science", 0)}
+	n.news.Replicator.Feed().Publish(signal.Reading[news.Item]{Records: []news.Item{post("last", "science", 0)}, AsOf: noon.Add(-time.Minute)})
 	n.markets.After = []func(context.Context, []market.Market) error{func(_ context.Context, observed []market.Market) error {
 		if len(observed) > 0 {
 			t.Errorf("called with %d markets although nothing is stored", len(observed))
@@ -556,7 +618,8 @@ func TestADatabaseThatIsDownCostsNoSnapshot(t *testing.T) {
 			t.Errorf("%s: got no error", feed)
 		}
 	}
-	if !slices.Equal(n.shownMarkets(), []string{"a"}) || !slices.Equal(n.shownNews(), []string{"x"}) {
+	// Without the database, nothing says whether x is erased.
+	if !slices.Equal(n.shownMarkets(), []string{"a"}) || !slices.Equal(n.shownNews(), []string{"last"}) {
 		t.Errorf("got markets %v and news %v", n.shownMarkets(), n.shownNews())
 	}
 }

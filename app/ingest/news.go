@@ -41,9 +41,12 @@ type News struct {
 	store news.Store
 }
 
-// Tick reads the communities, stores the items and publishes the snapshot. If the source fails, the last
-// snapshot stays. next is the longer of Interval and the interval that the source requires. After a failure
-// it is the pause that the source asked for. Tick is a worker.Job.
+// Tick reads the communities, stores the items and publishes the snapshot. It leaves out items that are erased, although
+// a source may still list them. If the source fails, or the database can't say which items are erased, the last snapshot
+// stays.
+//
+// next is the longer of Interval and the interval that the source requires. After a failure it is the pause that the
+// source asked for. Tick is a worker.Job.
 func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	var rejects source.Rejects
 	defer func() { keepRejects(ctx, n.DB, n.Log, n.Replicator.Feed().Name(), n.Now(), &rejects) }()
@@ -58,8 +61,13 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 		return 0, n.failed(ctx, &source.Error{Reason: "empty", Err: errors.New("no news in the answer")})
 	}
 	interval := max(n.Interval, n.Source.Interval())
-	shown := news.RoundRobin(append(items, n.carried(items, at)...))
-	err = errors.Join(n.keep(ctx, items), n.Replicator.Publish(ctx, signal.Reading[news.Item]{
+	keepErr := n.keep(ctx, items)
+	shown, err := n.store.Shown(ctx, n.DB.Reader, slices.Concat(items, n.carried(items, at)))
+	if err != nil {
+		return 0, n.failed(ctx, errors.Join(keepErr, err))
+	}
+	shown = news.RoundRobin(shown)
+	err = errors.Join(keepErr, n.Replicator.Publish(ctx, signal.Reading[news.Item]{
 		Records: shown, AsOf: at, Source: got.Source, Sample: items[0].Sample, Interval: interval,
 	}))
 	if err != nil {
@@ -68,6 +76,22 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	return interval, recordSuccess(ctx, n.DB, FeedState{
 		Feed: n.Replicator.Feed().Name(), Source: got.Source, Count: len(shown), Dropped: dropped, SucceededAt: n.Now(),
 	}, got.Fallback)
+}
+
+// DropErased publishes the snapshot again without the items that were erased since it was taken, if there are any. Call
+// it after an erasure, because no tick replaces the snapshot while the source fails.
+func (n *News) DropErased(ctx context.Context) error {
+	if _, err := n.Replicator.Refresh(ctx); err != nil {
+		return err
+	}
+	reading := n.Replicator.Feed().Current().Reading
+	shown, err := n.store.Shown(ctx, n.DB.Reader, reading.Records)
+	if err != nil || len(shown) == len(reading.Records) {
+		return err
+	}
+	reading.Records = shown
+	reading.AsOf = reading.AsOf.Add(time.Microsecond) // nodes replace a snapshot only by a later one
+	return n.Replicator.Publish(ctx, reading)
 }
 
 // keep stores the items and records their reading in the archive.

@@ -98,6 +98,41 @@ func (Store) ByID(ctx context.Context, db bun.IDB, id string) (item *Item, found
 	return item, true, nil
 }
 
+// Shown returns the items of a reading as the service shows them: as they are stored, so with facts that an earlier
+// reading had and this one leaves out. It leaves out erased items. An item that isn't stored yet, or only as an older
+// reading had it, is returned as given.
+func (Store) Shown(ctx context.Context, db bun.IDB, items []Item) ([]Item, error) {
+	stored := make(map[string]*Item, len(items))
+	for part := range slices.Chunk(items, chunk) {
+		ids := make([]string, len(part))
+		for i := range part {
+			ids[i] = part[i].ID
+		}
+		found := make([]Item, 0, len(part))
+		planned := database.NewPlanned(db)
+		if err := planned.Scan(ctx, planned.In(db.NewSelect().Model((*Item)(nil)), "n.id", ids), &found); err != nil {
+			return nil, fmt.Errorf("read the news of a reading: %w", err)
+		}
+		for i := range found {
+			found[i].utc()
+			stored[found[i].ID] = &found[i]
+		}
+	}
+	out := make([]Item, 0, len(items))
+	for _, item := range items {
+		switch was := stored[item.ID]; {
+		case was == nil:
+			out = append(out, item)
+		case was.Erased:
+		case was.ObservedAt.Before(item.ObservedAt):
+			out = append(out, item)
+		default:
+			out = append(out, *was)
+		}
+	}
+	return out, nil
+}
+
 // Found is an item found by its address.
 type Found struct {
 	ID    string
