@@ -350,6 +350,38 @@ func TestScalarIsKept(t *testing.T) {
 	})
 }
 
+// TestSnapshotKeepsFacts checks that the snapshot has the facts that the database keeps when a reading leaves them out,
+// because a filtered list begins in the snapshot and goes on in the database.
+func TestSnapshotKeepsFacts(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		m, item := grouped("a", "e1"), post("p", "science", 0)
+		m.Category, m.Tags, m.ClosesAt, m.URL, m.Description = "politics", []string{"us"}, noon.Add(time.Hour), "https://example.org/a", "How it settles."
+		item.Score, item.Comments, item.Summary = 7, 3, "A summary."
+		n.up.top, n.up.items = []market.Market{m}, []news.Item{item}
+		tick(t, n.markets.Tick, time.Minute)
+		tick(t, n.news.Tick, 2*time.Minute)
+		n.later(2 * time.Minute)
+		short, atom := yesNo("a", 20), post("p", "science", 0)
+		short.Prices, short.Probability, atom.ScoreKnown, atom.Title = []float64{0.5, 0.5}, ptr(0.5), false, "New"
+		n.up.top, n.up.items = []market.Market{short, yesNo("b", 10)}, []news.Item{atom}
+		tick(t, n.markets.Tick, time.Minute)
+		tick(t, n.news.Tick, 2*time.Minute)
+		open := n.markets.Replicator.Feed().Current().Records
+		if got := n.shownMarkets(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Fatalf("got markets %v", got)
+		}
+		if got := open[0]; got.Category != "politics" || !slices.Equal(got.Tags, m.Tags) || !got.ClosesAt.Equal(m.ClosesAt) || got.URL != m.URL ||
+			got.Description != m.Description || got.EventID != "e1" || *got.Volume != 20 || got.Prices[0] != 0.5 || *got.Probability != 0.5 || !got.ObservedAt.Equal(n.at) {
+			t.Errorf("got market %+v", got)
+		}
+		if got := n.news.Replicator.Feed().Current().Records[0]; got.Score != 7 || got.Comments != 3 || !got.ScoreKnown || got.Summary != item.Summary || got.Title != "New" {
+			t.Errorf("got item %+v", got)
+		}
+	})
+}
+
 func TestAFailingSourceLeavesTheLastGoodSnapshot(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -79,11 +79,13 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	if err = m.keep(ctx, observed, events, missed); err != nil {
 		observed = nil
 	}
-	open := market.OpenByVolume(top)
+	// The snapshot shows what is stored, so that a filter finds the same in both.
+	shown, shownErr := m.store.Shown(ctx, m.DB.Reader, top)
+	open := market.OpenByVolume(shown)
 	publishErr := m.Replicator.Publish(ctx, signal.Reading[market.Market]{
 		Records: open, AsOf: top[0].ObservedAt, Source: top[0].Source, Sample: top[0].Sample, Interval: m.Interval,
 	})
-	if err = errors.Join(err, publishErr); err != nil {
+	if err = errors.Join(err, shownErr, publishErr); err != nil {
 		err = m.failed(ctx, err)
 		m.callAfter(ctx, observed)
 		return 0, err

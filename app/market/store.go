@@ -165,6 +165,27 @@ func (Store) KeepScalar(ctx context.Context, db bun.IDB, reading []Market) error
 	return nil
 }
 
+// Shown returns the markets of a reading as the service shows them: as they are stored, so with facts that an earlier
+// reading had and this one leaves out. A market that isn't stored yet, or only as an older reading had it, is returned
+// as given. With an error, Shown returns the reading itself.
+func (s Store) Shown(ctx context.Context, db bun.IDB, reading []Market) ([]Market, error) {
+	stored, err := s.ByIDs(ctx, db, ids(reading))
+	if err != nil {
+		return reading, err
+	}
+	at := make(map[string]*Market, len(stored))
+	for i := range stored {
+		at[stored[i].ID] = &stored[i]
+	}
+	out := slices.Clone(reading)
+	for i := range out {
+		if was := at[out[i].ID]; was != nil && !was.ObservedAt.Before(out[i].ObservedAt) {
+			out[i] = *was
+		}
+	}
+	return out, nil
+}
+
 // kept are the columns that keep their value if a reading leaves them out.
 var kept = []string{"slug", "category", "closes_at", "url", "image_url", "description",
 	"resolution_source", "tags", "event_id", "event_title", "event_search_text", "event_slug", "event_position", "label", "condition_id", "token_ids"}
