@@ -56,6 +56,10 @@ func TestDemoStepsAside(t *testing.T) {
 		markets, _ := a["markets"].([]any)
 		return len(markets) == 1 && dig(markets, 0, "id") == "m1" && dig(markets, 0, "sample") == false
 	})
+	p.until("/api/intelligence/markets?sort=newest", "", func(a map[string]any) bool {
+		markets, _ := a["markets"].([]any)
+		return len(markets) == 1 && dig(markets, 0, "id") == "m1"
+	})
 	u.BreakWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
 	p.until("/api/health", "", func(a map[string]any) bool {
 		return dig(a, "signals", "markets", "lastError") == "http_403" && dig(a, "signals", "markets", "source") == "polymarket" &&

@@ -129,11 +129,12 @@ func parseStoredNews(c *fiber.Ctx) (f news.Filter, err error) {
 }
 
 func (a *API) readStoredNews(ctx context.Context, f news.Filter) (any, error) {
+	feed := a.Intelligence.News
+	f.Live = feed.Current().Live() // live news replaces all samples
 	page, next, err := a.newsItems.List(ctx, a.DB.Reader, f)
 	if err != nil {
 		return nil, err
 	}
-	feed := a.Intelligence.News
 	return struct {
 		OK         bool       `json:"ok"`
 		News       []newsWire `json:"news"`

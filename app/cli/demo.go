@@ -35,7 +35,8 @@ func openDemo(ctx context.Context, a *app.App, out io.Writer) error {
 	}
 	a.MarkSample()
 	debug.FreeOSMemory() // the first seeding takes far more memory than serving
-	a.Markets.Source = demo.NewMarketSource(a.Markets.Source, a.DB, time.Now, a.Log)
+	markets := demo.NewMarketSource(a.Markets.Source, a.DB, time.Now, a.Log)
+	a.Markets.Source, a.Markets.After = markets, append(a.Markets.After, markets.StepAside)
 	a.News.Source = demo.NewNewsSource(a.News.Source, a.DB, time.Now, a.Log)
 	a.BeforeSealing = func(ctx context.Context) error { return demo.Tape(ctx, a.DB) }
 	if err := showSample(ctx, a); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -203,6 +204,20 @@ func TestLiveReplacesSample(t *testing.T) {
 			}
 		}
 		check("live", n)
+		for name, f := range map[string]market.Filter{"by volume": {Limit: 9}, "newest": {Limit: 9, Sort: market.ByNewest}, "found": {Limit: 9, Q: "will"}} {
+			list, next, err := market.Store{}.List(t.Context(), db.Reader, f)
+			if err != nil || next != "" || slices.ContainsFunc(list, func(m market.Market) bool { return m.Sample }) {
+				t.Errorf("live, %s: the list has %d markets and the cursor %q, %v", name, len(list), next, err)
+			}
+		}
+		groups, _, err := market.NewGroups(func() uint64 { return 0 }, func() time.Time { return n.clock }).List(t.Context(), db.Reader, market.GroupFilter{Limit: 9})
+		if err != nil || len(groups) != 2 {
+			t.Errorf("live: got %d events and markets, %v, want 2", len(groups), err)
+		}
+		items, _, err := news.Store{}.List(t.Context(), db.Reader, news.Filter{Limit: 9, Live: n.news.Replicator.Feed().Current().Live()})
+		if err != nil || len(items) != 1 {
+			t.Errorf("live: got %d items, %v, want 1", len(items), err)
+		}
 		if s := n.state("markets"); s.LastError != "" {
 			t.Errorf("got last error %s", s.LastError)
 		}

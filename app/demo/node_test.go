@@ -72,8 +72,9 @@ func newNode(t *testing.T, db *database.DB) *node {
 	n := &node{t: t, db: db, clock: firstLook, up: &upstream{err: &source.Error{Reason: "unreachable", Err: errors.New("no such host")}}}
 	now, log, c := func() time.Time { return n.clock }, slog.New(slog.DiscardHandler), cachetest.Open(t, cache.Memory)
 	settle := settlement.New(settlement.Options{DB: db, Interval: time.Minute, MinLiquidity: 1000, Now: now})
+	markets := NewMarketSource(n.up, db, now, log)
 	n.markets = &ingest.Markets{
-		Source: NewMarketSource(n.up, db, now, log), DB: db, Interval: time.Minute, Now: now, Log: log,
+		Source: markets, DB: db, Interval: time.Minute, Now: now, Log: log,
 		Replicator: signal.NewReplicator(signal.NewFeed(signal.Codec[market.Market]{Name: "markets",
 			Encode: func(dst []byte, m *market.Market) []byte { return append(dst, `"`+m.ID+`"`...) },
 			Text:   func(m *market.Market) string { return m.Question }}, now), db, c, log),
@@ -84,7 +85,7 @@ func newNode(t *testing.T, db *database.DB) *node {
 				t.Error(err)
 			}
 			return err
-		}},
+		}, markets.StepAside},
 	}
 	n.news = &ingest.News{
 		Source: NewNewsSource(n.up, db, now, log), DB: db, Interval: 2 * time.Minute, Now: now, Log: log,

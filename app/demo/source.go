@@ -6,9 +6,13 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -31,6 +35,7 @@ const (
 type MarketSource struct {
 	live source.MarketSource
 	standIn
+	aside atomic.Bool // StepAside has retired the sample
 }
 
 // NewsSource reads the live source in the same way as MarketSource. The sample's news doesn't change.
@@ -129,6 +134,22 @@ func (s *MarketSource) Winner(ctx context.Context, m *market.Market) (outcome in
 	}
 	v := m.Verdict()
 	return v.Winner, v.Winner >= 0, nil
+}
+
+// StepAside takes the sample's open markets out of the lists once a live market is stored, because no reading updates
+// them any more. It is for ingest.Markets.After.
+func (s *MarketSource) StepAside(ctx context.Context, observed []market.Market) error {
+	if s.aside.Load() || !slices.ContainsFunc(observed, func(m market.Market) bool { return !m.Sample }) {
+		return nil
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if err := (market.Store{}).RetireSamples(ctx, tx); err != nil {
+			return err
+		}
+		return generation.Moved(ctx, tx, generation.Markets)
+	})
+	s.aside.Store(err == nil)
+	return err
 }
 
 // world returns the current state of the sample's markets: those stored as open, and closed ones with

@@ -37,6 +37,16 @@ func (Store) HasLive(ctx context.Context, db bun.IDB) (bool, error) {
 	return exists, nil
 }
 
+// RetireSamples makes the open samples inactive, which takes them out of the lists. Use it once no source updates them.
+func (Store) RetireSamples(ctx context.Context, db bun.IDB) error {
+	_, err := db.NewUpdate().Model((*Market)(nil)).Set("active = FALSE").
+		Where("sample").Where("NOT closed").Where("active").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("retire sample markets: %w", err)
+	}
+	return nil
+}
+
 // EventTitles returns the title of each market's event, or the market's own title if it has no event.
 func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]string, error) {
 	titles := make(map[string]string, len(marketIDs))

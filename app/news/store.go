@@ -185,6 +185,7 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 type Filter struct {
 	Community string
 	Q         string // words that must all occur in the title or summary, in any letter case
+	Live      bool   // leave out samples
 	Cursor    string // the next that List returned for the previous page
 	Limit     int    // at least 1
 }
@@ -199,6 +200,9 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 	q := db.NewSelect().Model((*Item)(nil)).Where("NOT n.erased").OrderExpr("n.posted_at DESC, n.id DESC")
 	if f.Community != "" {
 		q = q.Where("n.community = ?", f.Community)
+	}
+	if f.Live {
+		q = q.Where("NOT n.sample")
 	}
 	if f.Cursor != "" {
 		parts, err := cursor.Decode(f.Cursor, 2)

@@ -56,6 +56,9 @@ type Snapshot[T any] struct {
 	matches matches
 }
 
+// Live reports whether there was a reading, and it isn't sample data.
+func (s *Snapshot[T]) Live() bool { return !s.AsOf.IsZero() && !s.Sample }
+
 func build[T any](codec Codec[T], reading Reading[T]) *Snapshot[T] {
 	s := &Snapshot[T]{Reading: reading, codec: codec}
 	s.Records = make([]T, 0, len(reading.Records))

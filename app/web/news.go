@@ -19,6 +19,7 @@ func (s *Site) listNews(c *fiber.Ctx, a address) error {
 	}
 	found, next, err := s.news.List(c.UserContext(), s.DB.Reader, news.Filter{
 		Community: community, Q: a.get("q"), Cursor: a.get("cursor"), Limit: pageSize,
+		Live: s.News.Current().Live(),
 	})
 	if err != nil {
 		return err
