@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,8 +61,7 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 	if err != nil {
 		return nil, "", err
 	}
-	q := db.NewSelect().Model(&page).ModelTableExpr("(?) AS m", looked)
-	f.order(q)
+	q := db.NewSelect().Model(&page).ModelTableExpr("(?) AS m", looked).OrderExpr("?", f.order())
 	if err := p.Scan(ctx, q); err != nil {
 		return nil, "", fmt.Errorf("list markets: %w", err)
 	}
@@ -74,7 +72,8 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 	return page, next, nil
 }
 
-// search is List with filters. It looks at the short columns of many markets and reads the ones it found.
+// search is List with filters. It looks at the short columns of many markets and reads the ones it found. The same
+// statement finds the matches and the end of the window, because a tick between two statements would move the end.
 func (f Filter) search(ctx context.Context, db bun.IDB) (page []Market, next string, err error) {
 	n := max(f.Limit+1, searched)
 	p := database.NewPlanned(db)
@@ -82,36 +81,35 @@ func (f Filter) search(ctx context.Context, db bun.IDB) (page []Market, next str
 	if err != nil {
 		return nil, "", err
 	}
+	placed := db.NewSelect().TableExpr("(?) AS m", looked).
+		ColumnExpr("m.id, m.volume, m.closes_at, m.closed_at, m.first_seen_at").
+		ColumnExpr("ROW_NUMBER() OVER (ORDER BY ?) AS place", f.order()).ColumnExpr("? AS found", f.matches(db, p))
+	q := db.NewSelect().TableExpr("(?) AS m", placed).ColumnExpr("m.*").
+		Where("m.found OR m.place = ?", n).OrderExpr("m.place").Limit(int64(f.Limit) + 1)
+	var rows []struct {
+		Market `bun:",extend"`
+		Place  int
+		Found  bool
+	}
+	if err := p.Scan(ctx, q, &rows); err != nil {
+		return nil, "", fmt.Errorf("search markets: %w", err)
+	}
 	var found []string
-	q := db.NewSelect().TableExpr("(?) AS m", looked).Column("m.id").Limit(int64(f.Limit) + 1)
-	f.order(q)
-	f.narrow(q, p)
-	if err := p.Scan(ctx, q, &found); err != nil {
-		return nil, "", fmt.Errorf("search markets: %w", err)
+	for i := range rows {
+		rows[i].utc()
+		if rows[i].Found {
+			found = append(found, rows[i].ID)
+		}
 	}
-	if page, err = (Store{}).ByIDs(ctx, db, found); err != nil {
-		return nil, "", err
+	switch last := len(rows) - 1; {
+	case len(found) > f.Limit:
+		found = found[:f.Limit]
+		next = f.cursorAfter(&rows[f.Limit-1].Market)
+	case last >= 0 && rows[last].Place == n: // the next page begins after the last market that this page looked at
+		next = f.cursorAfter(&rows[last].Market)
 	}
-	slices.SortFunc(page, func(a, b Market) int { return cmp.Compare(slices.Index(found, a.ID), slices.Index(found, b.ID)) })
-	if len(page) > f.Limit {
-		return page[:f.Limit], f.cursorAfter(&page[f.Limit-1]), nil
-	}
-	// The next page begins after the last market that this page looked at.
-	p = database.NewPlanned(db)
-	if looked, err = f.window(db, p, shortColumns, n); err != nil {
-		return nil, "", err
-	}
-	var last []Market
-	q = db.NewSelect().TableExpr("(?) AS m", looked).Column("m.id", "m.volume", "m.closes_at", "m.closed_at", "m.first_seen_at").
-		Offset(int64(n) - 1).Limit(1)
-	f.order(q)
-	if err := p.Scan(ctx, q, &last); err != nil {
-		return nil, "", fmt.Errorf("search markets: %w", err)
-	}
-	if len(last) > 0 {
-		next = f.cursorAfter(&inUTC(last)[0])
-	}
-	return page, next, nil
+	page, err = Store{}.InOrder(ctx, db, found)
+	return page, next, err
 }
 
 // narrows reports whether markets must be checked one by one.
@@ -119,20 +117,23 @@ func (f Filter) narrows() bool {
 	return f.Category != "" || f.Tag != "" || !f.ClosesBefore.IsZero() || plaintext.Fold(f.Q) != ""
 }
 
-// narrow keeps the markets that match.
-func (f Filter) narrow(q *bun.SelectQuery, p *database.Planned) {
+// matches is the condition that a market m matches.
+func (f Filter) matches(db bun.IDB, p *database.Planned) schema.QueryWithArgs {
+	all, args := []string{"TRUE"}, []any{}
+	and := func(condition string, arg any) { all, args = append(all, condition), append(args, arg) }
 	if f.Category != "" {
-		q.Where("m.category = ?", p.Value(f.Category))
+		and("m.category = ?", p.Value(f.Category))
 	}
 	if f.Tag != "" {
-		q.Where("?", hasTag(q.DB(), p, f.Tag))
+		and("?", hasTag(db, p, f.Tag))
 	}
 	if !f.ClosesBefore.IsZero() {
-		q.Where("m.closes_at < ?", p.Value(since1970(f.ClosesBefore)))
+		and("m.closes_at < ?", p.Value(since1970(f.ClosesBefore)))
 	}
 	for word := range strings.FieldsSeq(plaintext.Fold(f.Q)) {
-		q.Where("?", database.Contains(q.DB(), "m.search_text", p.Value(word)))
+		and("?", database.Contains(db, "m.search_text", p.Value(word)))
 	}
+	return bun.SafeQuery("("+strings.Join(all, " AND ")+")", args...)
 }
 
 // since1970 returns at, but never a time before 1970. No market closed earlier, and Postgres has no year 0.

@@ -2,7 +2,9 @@ package market_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -150,6 +152,45 @@ func TestSearchGoesOn(t *testing.T) {
 					t.Errorf("%q by %s: got %d markets, want %d", q, sort, len(seen), want)
 				}
 			}
+		}
+	})
+}
+
+// TestSearchDuringATick checks that a search misses no match if a tick closes markets while a page is read.
+func TestSearchDuringATick(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		var markets []market.Market
+		for n := range 1100 {
+			m := yesNo(fmt.Sprintf("m%04d", n), float64(2000-n), noon)
+			if n == 1020 {
+				m.Category = "rare"
+			}
+			markets = append(markets, m)
+		}
+		observe(t, db, markets...)
+		hooked := *db
+		hooked.Watch(dbtest.OnQuery(sync.OnceFunc(func() {
+			if _, err := db.ExecContext(t.Context(), "UPDATE markets SET closed = TRUE, active = FALSE WHERE id < 'm0050'"); err != nil {
+				t.Error(err)
+			}
+		})))
+		var found []string
+		f := market.Filter{Category: "rare", Limit: 24}
+		for pages := 1; ; pages++ {
+			page, next, err := store.List(t.Context(), hooked.Reader, f)
+			if err != nil || pages > 3 {
+				t.Fatalf("page %d: %v", pages, err)
+			}
+			for i := range page {
+				found = append(found, page[i].ID)
+			}
+			if f.Cursor = next; next == "" {
+				break
+			}
+		}
+		if !slices.Equal(found, []string{"m1020"}) {
+			t.Errorf("found %v, want m1020", found)
 		}
 	})
 }

@@ -76,8 +76,7 @@ func (f *QuestionFilter) window(db bun.IDB) *bun.SelectQuery {
 		} else {
 			q.Where("NOT m.closed").Where("m.active")
 		}
-		Filter{Sort: f.Sort, Closed: closed}.order(q)
-		return q
+		return q.OrderExpr("?", Filter{Sort: f.Sort, Closed: closed}.order())
 	}
 	switch {
 	case f.Open && f.Closed:

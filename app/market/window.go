@@ -31,14 +31,13 @@ func (f Filter) position() position {
 	return position{bun.SafeQuery("COALESCE(m.volume, -1)"), true}
 }
 
-// order sorts markets AS m in the order of the list.
-func (f Filter) order(q *bun.SelectQuery) {
+// order is the order of the list, on markets AS m.
+func (f Filter) order() schema.QueryWithArgs {
 	p := f.position()
 	if p.falling {
-		q.OrderExpr("? DESC, m.id", p.column)
-	} else {
-		q.OrderExpr("?, m.id", p.column)
+		return bun.SafeQuery("? DESC, m.id", p.column)
 	}
+	return bun.SafeQuery("?, m.id", p.column)
 }
 
 // shortColumns are the columns that order markets, filter them and group them. The others can be long.
@@ -56,8 +55,7 @@ func (f Filter) window(db bun.IDB, p *database.Planned, columns string, limit in
 		}
 		return q
 	}
-	rest := next()
-	f.order(rest)
+	rest := next().OrderExpr("?", f.order())
 	if f.Cursor == "" {
 		return rest, nil
 	}
@@ -74,8 +72,7 @@ func (f Filter) window(db bun.IDB, p *database.Planned, columns string, limit in
 	tied := next().Where("? = ?", by.column, p.Value(value)).Where("m.id > ?", p.Value(id)).OrderExpr("m.id")
 	rest.Where("? ? ?", by.column, behind, p.Value(value))
 	both := db.NewSelect().TableExpr("(SELECT * FROM (?) AS tied UNION ALL SELECT * FROM (?) AS rest) AS m", tied, rest).Limit(int64(limit))
-	f.order(both)
-	return both, nil
+	return both.OrderExpr("?", f.order()), nil
 }
 
 // readCursor returns the order value and the id of the previous page's last market.

@@ -215,43 +215,63 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 		}
 		q = q.Where("(n.posted_at, n.id) < (?, ?)", posted, parts[1])
 	}
-	last, more, err := search(ctx, db, q, f, &page)
+	page, next, err = f.read(ctx, db, q)
 	if err != nil {
 		return nil, "", fmt.Errorf("list news: %w", err)
 	}
 	for i := range page {
 		page[i].utc()
 	}
-	if len(page) > f.Limit {
-		page = page[:f.Limit]
-		last := page[f.Limit-1]
-		next = cursor.Encode(cursor.Time(last.PostedAt), last.ID)
-	} else if more {
-		next = cursor.Encode(cursor.Time(last.PostedAt), last.ID)
-	}
 	return page, next, nil
 }
 
-// search reads a page of q. more reports whether there may be items after last, which is the last one that it
-// looked at.
-func search(ctx context.Context, db bun.IDB, q *bun.SelectQuery, f Filter, page *[]Item) (last Item, more bool, err error) {
+// read reads a page of q and returns the cursor of the next one. If the filter has words, the same statement finds the
+// matches and the end of the window, because a tick between two statements would move the end.
+func (f Filter) read(ctx context.Context, db bun.IDB, q *bun.SelectQuery) (page []Item, next string, err error) {
+	after := func(last *Item) string { return cursor.Encode(cursor.Time(last.PostedAt), last.ID) }
 	words := strings.Fields(plaintext.Fold(f.Q))
 	if len(words) == 0 {
-		return last, false, q.Limit(int64(f.Limit)+1).Scan(ctx, page)
+		if err := q.Limit(int64(f.Limit)+1).Scan(ctx, &page); err != nil {
+			return nil, "", err
+		}
+		if len(page) > f.Limit {
+			page = page[:f.Limit]
+			next = after(&page[f.Limit-1])
+		}
+		return page, next, nil
 	}
-	ends := []Item{}
-	if err := q.Clone().Column("n.id", "n.posted_at").Offset(searched-1).Limit(1).Scan(ctx, &ends); err != nil {
-		return last, false, err
+	matches := make([]string, len(words))
+	var args []any
+	for i, word := range words {
+		matches[i] = "(? OR ?)"
+		args = append(args, database.Contains(db, "n.title_search_text", word), database.Contains(db, "n.summary_search_text", word))
 	}
-	found := db.NewSelect().Model(page).ModelTableExpr("(?) AS n", q.Limit(searched)).
-		OrderExpr("n.posted_at DESC, n.id DESC").Limit(int64(f.Limit) + 1)
-	for _, word := range words {
-		found.Where("(? OR ?)", database.Contains(db, "n.title_search_text", word), database.Contains(db, "n.summary_search_text", word))
+	placed := db.NewSelect().TableExpr("(?) AS n", q.Limit(searched)).ColumnExpr("n.*").
+		ColumnExpr("ROW_NUMBER() OVER (ORDER BY n.posted_at DESC, n.id DESC) AS place").
+		ColumnExpr("? AS found", bun.SafeQuery(strings.Join(matches, " AND "), args...))
+	var rows []struct {
+		Item  `bun:",extend"`
+		Place int
+		Found bool
 	}
-	if len(ends) > 0 {
-		last, more = ends[0], true
+	err = db.NewSelect().TableExpr("(?) AS n", placed).ColumnExpr("n.*").
+		Where("n.found OR n.place = ?", searched).OrderExpr("n.place").Limit(int64(f.Limit)+1).Scan(ctx, &rows)
+	if err != nil {
+		return nil, "", err
 	}
-	return last, more, found.Scan(ctx)
+	for i := range rows {
+		if rows[i].Found {
+			page = append(page, rows[i].Item)
+		}
+	}
+	switch last := len(rows) - 1; {
+	case len(page) > f.Limit:
+		page = page[:f.Limit]
+		next = after(&page[f.Limit-1])
+	case last >= 0 && rows[last].Place == searched:
+		next = after(&rows[last].Item)
+	}
+	return page, next, nil
 }
 
 // Cite marks items as cited by a prediction, so that they are never pruned. It locks them in ascending order,

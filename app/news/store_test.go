@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -255,6 +257,43 @@ func TestSearchRows(t *testing.T) {
 		}
 		if found != 3 || pages != 3 {
 			t.Errorf("got %d items on %d pages, want 3 on 3", found, pages)
+		}
+	})
+}
+
+// TestSearchDuringATick checks that a search misses no match if a tick adds items while a page is read.
+func TestSearchDuringATick(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		some := func(from, to int) (list []news.Item) {
+			for n := from; n < to; n++ {
+				item := post(fmt.Sprintf("i%05d", n), noon.Add(time.Duration(n)*time.Second))
+				if n == 120 {
+					item.Title = "Rare"
+				}
+				list = append(list, item)
+			}
+			return list
+		}
+		observe(t, db, some(0, 2100)...)
+		hooked := *db
+		hooked.Watch(dbtest.OnQuery(sync.OnceFunc(func() { observe(t, db, some(2100, 2150)...) })))
+		var found []string
+		f := news.Filter{Q: "rare", Limit: 10}
+		for pages := 1; ; pages++ {
+			page, next, err := store.List(t.Context(), hooked.Reader, f)
+			if err != nil || pages > 3 {
+				t.Fatalf("page %d: %v", pages, err)
+			}
+			for i := range page {
+				found = append(found, page[i].ID)
+			}
+			if f.Cursor = next; next == "" {
+				break
+			}
+		}
+		if !slices.Equal(found, []string{"i00120"}) {
+			t.Errorf("found %v, want i00120", found)
 		}
 	})
 }

@@ -67,6 +67,13 @@ func (f OnCommit) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	}
 }
 
+// OnQuery is a hook for database.DB.Watch that is called after each query.
+type OnQuery func()
+
+func (f OnQuery) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (f OnQuery) AfterQuery(context.Context, *bun.QueryEvent) { f() }
+
 // URL returns the address of a fresh migrated database of one engine. Postgres needs
 // TEST_POSTGRES_URL, which "make test" sets.
 func URL(t testing.TB, kind database.Kind) string {
