@@ -9,7 +9,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
-	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -134,12 +133,12 @@ func (a *API) observed() (asOf *string, stale bool) {
 	return timeOrNull(a.Intelligence.Markets.Current().AsOf), a.Intelligence.Markets.Stale()
 }
 
-// eventQuery asks for a page of an event's markets. from is the index of the first. publisher is as in
-// marketQuery.
+// eventQuery asks for the page of an event's markets after a place. publisher is as in marketQuery.
 type eventQuery struct {
-	id          string
-	from, limit int
-	publisher   uuid.UUID
+	id        string
+	after     market.Place
+	limit     int
+	publisher uuid.UUID
 }
 
 func (a *API) getEvent() fiber.Handler {
@@ -161,7 +160,7 @@ func (a *API) parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	if q.from, err = cursor.ParseIndex(eventMark, after); err != nil {
+	if q.after, err = market.ParsePlace(after); err != nil {
 		return q, err
 	}
 	_, q.publisher, err = a.viewer(c)
@@ -181,7 +180,7 @@ func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids, next := siblings.Page(q.from, q.limit)
+	ids, _, next := siblings.Page(q.after, q.limit)
 	markets, err := a.markets.InOrder(ctx, db, ids)
 	if err != nil {
 		return nil, err
@@ -203,12 +202,12 @@ func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
 		NextCursor *string           `json:"nextCursor"`
 		AsOf       *string           `json:"asOf"`
 		Stale      bool              `json:"stale"`
-	}{true, a.eventDetail(e, siblings, markets), list, textOrNull(cursor.Index(eventMark, next)), asOf, stale}, nil
+	}{true, a.eventDetail(e, siblings), list, textOrNull(next), asOf, stale}, nil
 }
 
-func (a *API) eventDetail(e *market.Event, s *market.Siblings, markets []market.Market) *eventDetailWire {
+func (a *API) eventDetail(e *market.Event, s *market.Siblings) *eventDetailWire {
 	w := &eventDetailWire{
-		eventSummaryWire: a.eventSummary(e, markets), Description: textOrNull(e.Description),
+		eventSummaryWire: a.eventSummary(e, s.Markets), Description: textOrNull(e.Description),
 		Markets: len(s.IDs), OpenMarkets: s.Open, PriceSum: s.Sum,
 	}
 	if e.Volume == nil {
@@ -226,10 +225,3 @@ func (a *API) eventDetail(e *market.Event, s *market.Siblings, markets []market.
 	}
 	return w
 }
-
-// eventMark and modelsMark begin cursors whose other part is an index: among an event's markets, and among
-// the models.
-const (
-	eventMark  = "event"
-	modelsMark = "models"
-)

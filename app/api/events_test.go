@@ -38,7 +38,11 @@ func TestEvents(t *testing.T) {
 		yes, volume := true, 500.0
 		var crowd []market.Market
 		for i := range 30 {
-			crowd = append(crowd, sibling("a/b", fmt.Sprintf("m%02d", i), 0.05, 1))
+			m := sibling("a/b", fmt.Sprintf("m%02d", i), 0.05, 1)
+			if i > 0 {
+				m.Category, m.Tags = "", nil
+			}
+			crowd = append(crowd, m)
 		}
 		other := sibling("2", "rain", 0.2, 10)
 		other.Category, other.Tags = "climate", []string{"weather"}
@@ -68,6 +72,9 @@ func TestEvents(t *testing.T) {
 		rest := s.do(t, call{path: "/api/intelligence/events/a%2Fb?limit=100&cursor=" + one.text("nextCursor")}).fine()
 		if rest.count("markets") != 6 || rest.at("nextCursor") != nil {
 			t.Errorf("the rest: %d markets", rest.count("markets"))
+		}
+		if rest.text("event", "category") != "sports" || rest.text("event", "tags") != one.text("event", "tags") {
+			t.Errorf("on the second page, the event has the category %s and the tags %s", rest.text("event", "category"), rest.text("event", "tags"))
 		}
 		if got := s.do(t, call{path: "/api/intelligence/events/empty"}).fine(); got.count("markets") != 0 || got.at("event", "priceSum") != nil {
 			t.Errorf("without markets: %s", got.raw)

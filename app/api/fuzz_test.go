@@ -14,7 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -193,7 +193,7 @@ func FuzzQueries(f *testing.F) {
 			"compare":      func() (any, error) { return parseCompare(c) },
 			"changes":      func() (any, error) { return parseChanges(c) },
 			"events":       func() (any, error) { return parseEvents(c) },
-			"event":        func() (any, error) { return cursor.ParseIndex(eventMark, string(args.Peek("cursor"))) },
+			"event":        func() (any, error) { return market.ParsePlace(string(args.Peek("cursor"))) },
 			"prices":       func() (any, error) { return parsePrices("m", args, now) },
 			"markets":      func() (any, error) { return parseMarketFilter(args) },
 			"assignments":  func() (any, error) { return parseAssignments(args) },

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -45,10 +44,11 @@ type bestAgentWire struct {
 	URL    string `json:"url"`
 }
 
-// modelsQuery asks for a page of the models. from is the index of the first.
+// modelsQuery asks for the page of the models after a place.
 type modelsQuery struct {
-	window      leaderboard.Window
-	from, limit int
+	window leaderboard.Window
+	after  leaderboard.ModelPlace
+	limit  int
 }
 
 func (a *API) listModels() fiber.Handler {
@@ -77,7 +77,7 @@ func parseModels(c *fiber.Ctx) (q modelsQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.from, err = cursor.ParseIndex(modelsMark, after)
+	q.after, err = leaderboard.ParseModelPlace(after)
 	return q, err
 }
 
@@ -86,13 +86,9 @@ func (a *API) readModels(ctx context.Context, q modelsQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := min(q.from, len(rows))
-	to, next := min(from+q.limit, len(rows)), 0
-	if to < len(rows) {
-		next = to
-	}
-	models := make([]modelWire, 0, to-from)
-	for _, m := range rows[from:to] {
+	page, next := leaderboard.ModelsAfter(rows, q.after, q.limit)
+	models := make([]modelWire, 0, len(page))
+	for _, m := range page {
 		models = append(models, a.model(m))
 	}
 	return struct {
@@ -100,7 +96,7 @@ func (a *API) readModels(ctx context.Context, q modelsQuery) (any, error) {
 		Window     leaderboard.Window `json:"window"`
 		Models     []modelWire        `json:"models"`
 		NextCursor *string            `json:"nextCursor"`
-	}{true, q.window, models, textOrNull(cursor.Index(modelsMark, next))}, nil
+	}{true, q.window, models, textOrNull(next)}, nil
 }
 
 func (a *API) model(m leaderboard.ModelRow) modelWire {

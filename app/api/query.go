@@ -9,8 +9,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// maxParameter bounds the length of a query parameter, in characters.
-const maxParameter = 400
+// maxParameter bounds the length of a query parameter, in characters. The longest cursor names a model with 80
+// characters of four bytes.
+const maxParameter = 500
 
 // choice returns a parameter that must be one of a few words, or "" if it is left out. It refuses an empty
 // value, so that a request with a bare ?dryRun doesn't publish.

@@ -56,31 +56,6 @@ func Invalid() error {
 	return problem.InvalidParameter("cursor", "must be a nextCursor that this list returned, unchanged, with the same filters; leave it out to start at the first page")
 }
 
-// Index returns the cursor of the page that begins at an index of a list. mark distinguishes the lists.
-// It returns "" for 0, because no page follows the last one.
-func Index(mark string, i int) string {
-	if i == 0 {
-		return ""
-	}
-	return Encode(mark, strconv.Itoa(i))
-}
-
-// ParseIndex decodes a cursor made by Index, and returns 0 for "".
-func ParseIndex(mark, s string) (int, error) {
-	if s == "" {
-		return 0, nil
-	}
-	parts, err := Decode(s, 2)
-	if err != nil {
-		return 0, err
-	}
-	i, err := strconv.Atoi(parts[1])
-	if err != nil || parts[0] != mark || i < 1 {
-		return 0, Invalid()
-	}
-	return i, nil
-}
-
 // Time encodes a time as a part, to the microsecond; see ParseTime.
 func Time(at time.Time) string { return strconv.FormatInt(at.UnixMicro(), 10) }
 

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -39,6 +42,57 @@ type ModelRow struct {
 	ClusterSquares int64
 	Stake          score.Points
 	Variance       int64
+}
+
+// ModelPlace is the place of a model in the order of Models: by skill, then by events, highest first, then by name. The
+// zero ModelPlace is before all models.
+type ModelPlace struct {
+	Model  string
+	Skill  float64
+	Events int64
+}
+
+func (r *ModelRow) place() ModelPlace { return ModelPlace{r.Model, r.Skill, r.Events} }
+
+func (a ModelPlace) compare(b ModelPlace) int {
+	return cmp.Or(cmp.Compare(b.Skill, a.Skill), cmp.Compare(b.Events, a.Events), cmp.Compare(a.Model, b.Model))
+}
+
+// ModelsAfter returns at most limit of the rows of Models after a place, and the cursor of the next page, which is "" on
+// the last page.
+func ModelsAfter(rows []ModelRow, after ModelPlace, limit int) (page []ModelRow, next string) {
+	if after != (ModelPlace{}) {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r ModelRow) bool { return after.compare(r.place()) >= 0 })
+	}
+	if len(rows) <= limit {
+		return rows, ""
+	}
+	last := rows[limit-1].place()
+	skill := strconv.FormatFloat(last.Skill, 'g', -1, 64)
+	return rows[:limit], cursor.Encode(modelMark, skill, strconv.FormatInt(last.Events, 10), last.Model)
+}
+
+// modelMark begins the cursor of a ModelPlace.
+const modelMark = "model"
+
+// ParseModelPlace returns the place that a cursor of ModelsAfter names, and the zero ModelPlace for "".
+func ParseModelPlace(text string) (ModelPlace, error) {
+	if text == "" {
+		return ModelPlace{}, nil
+	}
+	parts, err := cursor.Decode(text, 4)
+	if err != nil || parts[0] != modelMark || parts[3] == "" {
+		return ModelPlace{}, cursor.Invalid()
+	}
+	skill, err := strconv.ParseFloat(parts[1], 64)
+	if err != nil || math.IsNaN(skill) {
+		return ModelPlace{}, cursor.Invalid()
+	}
+	events, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil {
+		return ModelPlace{}, cursor.Invalid()
+	}
+	return ModelPlace{parts[3], skill, events}, nil
 }
 
 // maxModels is the most models that are listed. The ones with the most events are chosen.
@@ -116,7 +170,7 @@ func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRo
 			m.Range = &p
 		}
 	}
-	slices.SortStableFunc(models, func(a, b ModelRow) int { return cmp.Compare(b.Skill, a.Skill) })
+	slices.SortFunc(models, func(a, b ModelRow) int { return a.place().compare(b.place()) })
 	return models, bestOfModels(ctx, db, w, models)
 }
 

@@ -2,8 +2,11 @@ package leaderboard_test
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -80,4 +83,41 @@ func TestModelsByWindow(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestModelPages checks that the pages of the models hold each of them once, although one overtakes others between two
+// pages, and that cursors of other lists are refused.
+func TestModelPages(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("🤖", 80)
+	rows := []leaderboard.ModelRow{{Model: "a", Skill: 5, Events: 9}, {Model: long, Skill: 4, Events: 9}, {Model: "b", Skill: 4, Events: 9}, {Model: "c", Skill: 4, Events: 8}, {Model: "d", Skill: -1.5, Events: 9}}
+	slices.SortFunc(rows[1:3], func(a, b leaderboard.ModelRow) int { return strings.Compare(a.Model, b.Model) })
+	var read []string
+	for next, pages := "", 0; ; pages++ {
+		after, err := leaderboard.ParseModelPlace(next)
+		if err != nil || len(next) > 500 {
+			t.Fatalf("cursor %s: %v", next, err)
+		}
+		var page []leaderboard.ModelRow
+		if page, next = leaderboard.ModelsAfter(rows, after, 2); len(page) > 2 {
+			t.Errorf("a page has %d models", len(page))
+		}
+		for _, m := range page {
+			read = append(read, m.Model)
+		}
+		if next == "" || pages > 5 {
+			break
+		}
+		if pages == 0 {
+			rows = append([]leaderboard.ModelRow{{Model: "new", Skill: 6, Events: 1}}, rows...)
+		}
+	}
+	if want := []string{"a", "b", long, "c", "d"}; !slices.Equal(read, want) {
+		t.Errorf("the pages hold %q, want %q", read, want)
+	}
+	for _, bad := range []string{"x", cursor.Encode("models", "2"), cursor.Encode("models", "1", "2", "m"), cursor.Encode("model", "NaN", "2", "m"), cursor.Encode("model", "1", "2.5", "m"), cursor.Encode("model", "1", "2", "")} {
+		if place, err := leaderboard.ParseModelPlace(bad); err == nil {
+			t.Errorf("cursor %s: got %+v, want a refusal", bad, place)
+		}
+	}
 }

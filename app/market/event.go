@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
@@ -228,6 +230,10 @@ type Siblings struct {
 	// IDs of the markets, open ones first, each in the source's order, or by probability if the source gives
 	// none.
 	IDs []string
+	// Markets are all of them in the order of IDs. They have only the columns that order them and that an event
+	// without a title, a category or tags takes from them.
+	Markets []Market
+	placed  bool // in the source's order
 	// Likeliest are the ids of the open markets with the highest probabilities, highest first, at most five.
 	Likeliest []string
 	Open      int
@@ -241,15 +247,22 @@ type Siblings struct {
 
 // Siblings reads a summary of an event's markets. It reads at most 2,000 of them.
 func (Store) Siblings(ctx context.Context, db bun.IDB, e *Event) (*Siblings, error) {
+	columns := []string{"id", "event_position", "probability", "volume", "closes_at", "active", "closed", "category", "sample"}
+	if e.Title == "" {
+		columns = append(columns, "title", "question")
+	}
+	if len(e.Tags) == 0 {
+		columns = append(columns, "tags")
+	}
 	var markets []Market
-	err := db.NewSelect().Model(&markets).
-		Column("id", "event_position", "probability", "volume", "closes_at", "active", "closed").
+	err := db.NewSelect().Model(&markets).Column(columns...).
 		Where("m.event_id = ?", e.ID).OrderExpr("m.closed, COALESCE(m.volume, -1) DESC, m.id").Limit(maxSiblings).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the markets of an event: %w", err)
 	}
-	arrange(inUTC(markets), e.ByPrice)
-	s := &Siblings{IDs: ids(markets)}
+	s := &Siblings{Markets: inUTC(markets), placed: !e.ByPrice && hasPositions(markets)}
+	slices.SortFunc(markets, func(a, b Market) int { return placeOf(&a).compare(placeOf(&b), s.placed) })
+	s.IDs = ids(markets)
 	for i := range markets {
 		m := &markets[i]
 		if m.Volume != nil {
@@ -280,14 +293,74 @@ func likeliestOf(markets []Market) []string {
 	return ids(open[:min(len(open), maxLikeliest)])
 }
 
-// Page returns at most limit ids, starting at the index from, and the index of the next page. That index is 0
-// at the end.
-func (s *Siblings) Page(from, limit int) (ids []string, next int) {
-	from = min(max(from, 0), len(s.IDs))
-	if end := from + limit; end < len(s.IDs) {
-		return s.IDs[from:end], end
+// Page returns at most limit ids after a place, the index of the first one, and the cursor of the next page. The cursor
+// is "" on the last page. A market that moves between two requests can be on both pages or on neither.
+func (s *Siblings) Page(after Place, limit int) (ids []string, from int, next string) {
+	if after != (Place{}) {
+		from = slices.IndexFunc(s.Markets, func(m Market) bool { return after.compare(placeOf(&m), s.placed) < 0 })
+		if from < 0 {
+			from = len(s.IDs)
+		}
 	}
-	return s.IDs[from:], 0
+	to := min(from+limit, len(s.IDs))
+	if to < len(s.IDs) {
+		next = placeOf(&s.Markets[to-1]).cursor()
+	}
+	return s.IDs[from:to], from, next
+}
+
+// Place is the place of a market among its siblings. The zero Place is before all markets.
+type Place struct {
+	ID                    string
+	Closed                bool
+	Position, Probability float64 // -1 if unknown
+}
+
+func placeOf(m *Market) Place {
+	return Place{m.ID, m.Closed, orLess(m.EventPosition), orLess(m.Probability)}
+}
+
+// compare returns -1 if a comes before b: open markets first, then by the source's positions or else by probability,
+// highest first. Ties are ordered by id.
+func (a Place) compare(b Place, placed bool) int {
+	by := cmp.Compare(b.Probability, a.Probability)
+	if placed {
+		by = cmp.Compare(a.Position, b.Position)
+	}
+	switch {
+	case a.Closed && !b.Closed:
+		by = 1
+	case b.Closed && !a.Closed:
+		by = -1
+	}
+	return cmp.Or(by, strings.Compare(a.ID, b.ID))
+}
+
+// placeMark begins the cursor of a Place.
+const placeMark = "sibling"
+
+func (a Place) cursor() string {
+	return cursor.Encode(placeMark, strconv.FormatBool(a.Closed), formatNumber(a.Position), formatNumber(a.Probability), a.ID)
+}
+
+// ParsePlace returns the place that a cursor of Page names, and the zero Place for "".
+func ParsePlace(text string) (Place, error) {
+	if text == "" {
+		return Place{}, nil
+	}
+	parts, err := cursor.Decode(text, 5)
+	if err != nil || parts[0] != placeMark || parts[4] == "" || plaintext.Check(parts[4], false) != "" {
+		return Place{}, cursor.Invalid()
+	}
+	a := Place{ID: parts[4]}
+	if a.Closed, err = strconv.ParseBool(parts[1]); err != nil {
+		return Place{}, cursor.Invalid()
+	}
+	if a.Position, err = readNumber(parts[2]); err != nil {
+		return Place{}, err
+	}
+	a.Probability, err = readNumber(parts[3])
+	return a, err
 }
 
 // Overround returns by how much the prices sum up beyond 1. It is known only if exactly one of the markets can
@@ -320,23 +393,6 @@ func plus(sum *float64, v float64) *float64 {
 	return &v
 }
 
-// arrange sorts the markets of one event: open ones first, then by the source's positions if they are all
-// different, else by probability, highest first. Ties are ordered by id.
-func arrange(markets []Market, byPrice bool) {
-	ordered := !byPrice && hasPositions(markets)
-	slices.SortFunc(markets, func(a, b Market) int {
-		switch {
-		case a.Closed != b.Closed && a.Closed:
-			return 1
-		case a.Closed != b.Closed:
-			return -1
-		case ordered:
-			return cmp.Or(cmp.Compare(*a.EventPosition, *b.EventPosition), strings.Compare(a.ID, b.ID))
-		}
-		return cmp.Or(cmp.Compare(orLess(b.Probability), orLess(a.Probability)), strings.Compare(a.ID, b.ID))
-	})
-}
-
 func hasPositions(markets []Market) bool {
 	seen := make(map[float64]bool, len(markets))
 	for i := range markets {
@@ -349,7 +405,7 @@ func hasPositions(markets []Market) bool {
 	return true
 }
 
-// orLess returns -1 for an unknown probability, so that it sorts below all others.
+// orLess returns -1 for an unknown number, so that an unknown probability sorts below all others.
 func orLess(p *float64) float64 {
 	if p == nil {
 		return -1

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -295,8 +296,17 @@ func TestThousandSiblings(t *testing.T) {
 		observeEvents(t, db, markets)
 		s := siblings(t, db, "e")
 		var read []string
-		for from, pages := 0, 0; ; pages++ {
-			ids, next := s.Page(from, 100)
+		next := ""
+		for pages := 0; ; pages++ {
+			after, err := market.ParsePlace(next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			var from int
+			if ids, from, next = s.Page(after, 100); from != pages*100 {
+				t.Errorf("page %d begins at %d", pages, from)
+			}
 			page, err := store.InOrder(t.Context(), db.Reader, ids)
 			if err != nil || len(page) > 100 {
 				t.Fatal(len(page), err)
@@ -304,7 +314,7 @@ func TestThousandSiblings(t *testing.T) {
 			for _, m := range page {
 				read = append(read, m.ID)
 			}
-			if from = next; next == 0 || pages > 20 {
+			if next == "" || pages > 20 {
 				break
 			}
 		}
@@ -314,10 +324,53 @@ func TestThousandSiblings(t *testing.T) {
 		if got := groups(t, db, market.GroupFilter{}); got != "e:m0000,m0001,m0002/1000" {
 			t.Errorf("got list %s", got)
 		}
-		if ids, next := s.Page(5000, 10); len(ids) != 0 || next != 0 {
-			t.Errorf("beyond the end: got %v, %d", ids, next)
+		if ids, _, next := s.Page(market.Place{ID: "m1000", Position: 1000}, 10); len(ids) != 0 || next != "" {
+			t.Errorf("beyond the end: got %v, %q", ids, next)
 		}
 	})
+}
+
+// TestSiblingsMove checks that the pages of an event hold each market that stays in its place exactly once, although a
+// tick between them moves others.
+func TestSiblingsMove(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		for i, id := range []string{"a", "b", "c", "d", "e"} {
+			observe(t, db, sibling("1", id, 0.5-0.1*float64(i), 1))
+		}
+		first, _, next := siblings(t, db, "1").Page(market.Place{}, 2)
+		over := sibling("1", "a", 0.5, 1)
+		over.Closed, over.Active = true, false
+		observe(t, db, over, sibling("1", "added", 0.9, 1), sibling("1", "new", 0.8, 1), sibling("1", "last", 0.01, 1))
+		read := strings.Join(first, " ")
+		for pages := 0; next != "" && pages < 9; pages++ {
+			after, err := market.ParsePlace(next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			ids, _, next = siblings(t, db, "1").Page(after, 2)
+			read += " " + strings.Join(ids, " ")
+		}
+		if read != "a b c d e last a" {
+			t.Errorf("the pages hold %s", read)
+		}
+	})
+}
+
+// TestForeignPlaces checks that cursors of other lists are refused.
+func TestForeignPlaces(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"no cursor": "x", "index": cursor.Encode("event", "2"), "mark": cursor.Encode("event", "false", "1", "0.5", "a"),
+		"closed": cursor.Encode("sibling", "maybe", "1", "0.5", "a"), "position": cursor.Encode("sibling", "false", "NaN", "0.5", "a"),
+		"probability": cursor.Encode("sibling", "false", "1", "", "a"), "no id": cursor.Encode("sibling", "false", "1", "0.5", ""),
+		"NUL": cursor.Encode("sibling", "false", "1", "0.5", "\x00"),
+	} {
+		if place, err := market.ParsePlace(text); err == nil {
+			t.Errorf("%s: got %+v, want a refusal", name, place)
+		}
+	}
 }
 
 func TestNotable(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -218,7 +217,7 @@ func (f GroupFilter) after() (*groupRow, error) {
 	}
 	row := groupRow{GroupKey: parts[2]}
 	if f.Sort == ByVolume {
-		row.Volume, err = readVolume(parts[1])
+		row.Volume, err = readNumber(parts[1])
 	} else {
 		row.At, err = cursor.ParseTime(parts[1])
 	}
@@ -228,7 +227,7 @@ func (f GroupFilter) after() (*groupRow, error) {
 func (f GroupFilter) cursorAfter(last *groupRow) string {
 	value := cursor.Time(last.At.UTC())
 	if f.Sort == ByVolume {
-		value = strconv.FormatFloat(last.Volume, 'g', -1, 64)
+		value = formatNumber(last.Volume)
 	}
 	return cursor.Encode("g"+string(f.Sort), value, last.GroupKey)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -188,7 +187,7 @@ func (f Filter) cursorAfter(last *Market) string {
 		if last.Volume != nil {
 			volume = *last.Volume
 		}
-		value = strconv.FormatFloat(volume, 'g', -1, 64)
+		value = formatNumber(volume)
 	}
 	return cursor.Encode(string(f.Sort), value, last.ID)
 }

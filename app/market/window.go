@@ -82,17 +82,20 @@ func (f Filter) readCursor() (value any, id string, err error) {
 		return nil, "", cursor.Invalid()
 	}
 	if f.Sort == ByVolume {
-		value, err = readVolume(parts[1])
+		value, err = readNumber(parts[1])
 	} else {
 		value, err = cursor.ParseTime(parts[1])
 	}
 	return value, parts[2], err
 }
 
-func readVolume(text string) (float64, error) {
-	volume, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(volume) || math.IsInf(volume, 0) {
+// formatNumber writes a number as a part of a cursor, and readNumber reads it.
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func readNumber(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, cursor.Invalid()
 	}
-	return volume, nil
+	return v, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -28,7 +27,7 @@ const (
 func eventPath(id string) string { return "/events/" + url.PathEscape(id) }
 
 func (s *Site) event(c *fiber.Ctx, a address) error {
-	from, err := cursor.ParseIndex(eventMark, a.get("cursor"))
+	after, err := market.ParsePlace(a.get("cursor"))
 	if err != nil {
 		return err
 	}
@@ -48,14 +47,14 @@ func (s *Site) event(c *fiber.Ctx, a address) error {
 	if err != nil {
 		return err
 	}
-	shown, next := siblings.Page(from, eventPage)
+	shown, from, next := siblings.Page(after, eventPage)
 	markets, err := s.markets.InOrder(ctx, db, slices.Concat(siblings.Likeliest, shown))
 	if err != nil {
 		return err
 	}
 	onPage := slices.DeleteFunc(slices.Clone(markets), func(m market.Market) bool { return !slices.Contains(shown, m.ID) })
 	p := s.eventProps(e, siblings, onPage)
-	p.From, p.Pages = from+1, a.pages(cursor.Index(eventMark, next))
+	p.From, p.Pages = from+1, a.pages(next)
 	p.Layout.NoIndex = a.narrowed()
 	if _, err := s.addConsensus(ctx, p.Rows); err != nil {
 		return err
@@ -81,8 +80,8 @@ func (s *Site) event(c *fiber.Ctx, a address) error {
 
 // eventProps fills in the fields that come from the event and one page of its markets.
 func (s *Site) eventProps(e *market.Event, siblings *market.Siblings, markets []market.Market) pages.EventProps {
-	category, tags := e.Subject(markets)
-	name := e.Name(markets)
+	category, tags := e.Subject(siblings.Markets)
+	name := e.Name(siblings.Markets)
 	p := pages.EventProps{
 		Layout: s.frame(name, "A prediction market of "+components.Plural(len(siblings.IDs), "outcome", "outcomes")+
 			", with the AI agents' consensus beside each price.", eventPath(e.ID), "/markets"),
@@ -124,9 +123,6 @@ func (s *Site) series(c *fiber.Ctx, ids []string, markets []market.Market) ([]co
 	}
 	return components.Drawable(out), nil
 }
-
-// eventMark begins a cursor into an event's outcomes.
-const eventMark = "event"
 
 // addSiblings adds a market's event and the likeliest other markets of it.
 func (s *Site) addSiblings(c *fiber.Ctx, p *pages.MarketProps, m *market.Market) error {
