@@ -370,6 +370,41 @@ func TestRepeatIsWeighed(t *testing.T) {
 	}
 }
 
+// TestEventOfAnAgentStays checks that a market which the source moves to another event keeps its event for an agent that
+// published on it before. For other agents it has the new one.
+func TestEventOfAnAgentStays(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		publish := func() prediction.Receipt {
+			t.Helper()
+			d.wait(time.Second)
+			got, _, err := d.publish(t, draft(func(dr *prediction.Draft) { dr.MarketID = "1" }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		first := publish()
+		moved := yesNo("1", "Will it rain in Oslo?")
+		moved.EventID, moved.ObservedAt = "climate", d.now()
+		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			return market.Store{}.Observe(ctx, tx, []market.Market{moved})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := publish()
+		if first.Record.EventKey != "e:weather" || second.Record.EventKey != "e:weather" || !strings.Contains(strings.Join(second.Warnings, " "), "your 2nd prediction on this event") {
+			t.Errorf("got the events %q and then %q, with warnings %q", first.Record.EventKey, second.Record.EventKey, second.Warnings)
+		}
+		d.agent = d.newAgent(t, "Bob")
+		if got := publish().Record.EventKey; got != "e:climate" {
+			t.Errorf("another agent: got the event %q", got)
+		}
+	})
+}
+
 // TestManyRepeats checks that a warning doesn't number a prediction if its number isn't known.
 func TestManyRepeats(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func (w *world) id(at time.Time) uuid.UUID {
 
 func (w *world) agent(n int) uuid.UUID {
 	id := uuid.UUID{0: 1, 6: 0x70, 8: 0x80, 15: byte(n), 14: byte(n >> 8)}
-	_, err := w.db.ExecContext(context.Background(), "INSERT INTO agents (id, handle, name, kind, status, sample, created_at) VALUES (?, ?, ?, 'local', 'active', FALSE, ?) ON CONFLICT DO NOTHING",
+	_, err := w.db.ExecContext(context.Background(), "INSERT INTO agents (id, handle, name, kind, status, sample, created_at) VALUES (?, ?, ?, 'agent', 'active', FALSE, ?) ON CONFLICT DO NOTHING",
 		id, fmt.Sprint("agent-", n), "A", start)
 	w.must(err)
 	return id
