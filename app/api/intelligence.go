@@ -209,13 +209,17 @@ func tag(args *fasthttp.Args) (string, error) {
 // maxQuery is the longest q, in characters.
 const maxQuery = 200
 
-// words returns the words of the parameter q, folded for comparison.
+// words returns the different words of the parameter q, folded for comparison.
 func words(args *fasthttp.Args) ([]string, error) {
 	q, err := text(args, "q", maxQuery)
 	if err != nil {
 		return nil, err
 	}
-	return strings.Fields(plaintext.Fold(q)), nil
+	words, wrong := plaintext.Words(q)
+	if wrong != "" {
+		return nil, problem.InvalidParameter("q", wrong)
+	}
+	return words, nil
 }
 
 // text returns a parameter of at most the given number of characters, or "" if it is left out.

@@ -140,6 +140,28 @@ func TestNewsSearchesAgree(t *testing.T) {
 	})
 }
 
+// TestSearchesBoundWords checks that every search by words refuses more than 32 different ones.
+func TestSearchesBoundWords(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		words := "w0"
+		for i := range 31 {
+			words += fmt.Sprint(" w", i+1)
+		}
+		for _, path := range []string{
+			"/api/intelligence/markets?", "/api/intelligence/markets?sort=newest&", "/api/intelligence/news?", "/api/intelligence/news?sort=newest&",
+			"/api/intelligence/events?", "/api/predictions?",
+		} {
+			s.do(t, call{path: path + "q=" + url.QueryEscape(words+" W1 w2")}).fine()
+			s.do(t, call{path: path + "q=" + url.QueryEscape(strings.Repeat("ﷺ", 200))}).fine()
+			detail := s.do(t, call{path: path + "q=" + url.QueryEscape(words+" w32")}).refused(400, "invalid_parameter")
+			if detail != "q may have at most 32 different words, got 33" {
+				t.Errorf("%s: %s", path, detail)
+			}
+		}
+	})
+}
+
 func TestReadingBehindTheSnapshotCountsAsReads(t *testing.T) {
 	t.Parallel()
 	s := start(t, backends[0], func(c *config.Config) { c.RateLimitReads = config.Rate{N: 1, Per: time.Hour} })

@@ -31,7 +31,7 @@ type Group struct {
 type GroupFilter struct {
 	Category   string // exact match
 	Tag        string // a slug as TagSlug writes it, exact match
-	Q          string // words that must all occur in a market's question or title, or in the event's title
+	Q          string // at most plaintext.MaxWords words that must all occur in a market's question or title, or in the event's title
 	Closed     bool   // closed markets instead of open ones
 	EventsOnly bool   // leave out markets that stand alone
 	// ClosesBefore keeps groups with a market that is scheduled to close before this time.
@@ -66,9 +66,12 @@ func NewGroups(moved func() uint64, now func() time.Time) *Groups {
 
 // List returns one page of groups in the order of the filter. next is the cursor of the next page, empty on the
 // last page. Unknown volumes come last, and ties are ordered by key. A group is listed only if at least one of
-// its markets is among the GroupedMarkets.
+// its markets is among the GroupedMarkets. List refuses too many words.
 func (g *Groups) List(ctx context.Context, db bun.IDB, f GroupFilter) (page []Group, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
+	if err := checkWords(f.Q); err != nil {
+		return nil, "", err
+	}
 	after, err := f.after()
 	if err != nil {
 		return nil, "", err
@@ -133,7 +136,7 @@ type groupRow struct {
 
 // rank groups the members and returns the groups that match the filter, in its order.
 func (f GroupFilter) rank(members []member) []groupRow {
-	words := strings.Fields(plaintext.Fold(f.Q))
+	words, _ := plaintext.Words(f.Q)
 	groups := make(map[string]*groupRow, len(members))
 	for i := range members {
 		m := &members[i]

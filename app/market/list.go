@@ -14,6 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/plaintext"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // Sort is an order of a list of markets. Ties are ordered by id.
@@ -30,7 +31,7 @@ const (
 type Filter struct {
 	Category     string    // exact match, in lower case
 	Tag          string    // a slug as TagSlug writes it, exact match
-	Q            string    // words that must all occur in the question or title, in any letter case
+	Q            string    // at most plaintext.MaxWords words that must all occur in the question or title, in any letter case
 	ClosesBefore time.Time // scheduled to close before this time
 	Closed       bool      // closed markets instead of open ones
 	Sort         Sort
@@ -48,10 +49,13 @@ func hasTag(db bun.IDB, p *database.Planned, slug string) schema.QueryWithArgs {
 }
 
 // List returns one page of markets and the cursor of the next page, which is empty on the last. It refuses a
-// cursor of another order. If f has filters, a page looks at no more than 1,000 markets. It may then hold fewer
+// cursor of another order and too many words. If f has filters, a page looks at no more than 1,000 markets. It may then hold fewer
 // than Limit, or none, although there is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
+	if err := checkWords(f.Q); err != nil {
+		return nil, "", err
+	}
 	if f.narrows() {
 		return f.search(ctx, db)
 	}
@@ -111,6 +115,14 @@ func (f Filter) search(ctx context.Context, db bun.IDB) (page []Market, next str
 	return page, next, err
 }
 
+// checkWords refuses a search with too many words.
+func checkWords(q string) error {
+	if _, wrong := plaintext.Words(q); wrong != "" {
+		return problem.InvalidParameter("q", wrong)
+	}
+	return nil
+}
+
 // narrows reports whether markets must be checked one by one.
 func (f Filter) narrows() bool {
 	return f.Category != "" || f.Tag != "" || !f.ClosesBefore.IsZero() || plaintext.Fold(f.Q) != ""
@@ -129,7 +141,8 @@ func (f Filter) matches(db bun.IDB, p *database.Planned) schema.QueryWithArgs {
 	if !f.ClosesBefore.IsZero() {
 		and("m.closes_at < ?", p.Value(since1970(f.ClosesBefore)))
 	}
-	for word := range strings.FieldsSeq(plaintext.Fold(f.Q)) {
+	words, _ := plaintext.Words(f.Q)
+	for _, word := range words {
 		and("?", database.Contains(db, "m.search_text", p.Value(word)))
 	}
 	return bun.SafeQuery("("+strings.Join(all, " AND ")+")", args...)

@@ -14,6 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/plaintext"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 const chunk = 200
@@ -184,7 +185,7 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 // Filter narrows a list of items. A zero field doesn't filter.
 type Filter struct {
 	Community string
-	Q         string // words that must all occur in the title or summary, in any letter case
+	Q         string // at most plaintext.MaxWords words that must all occur in the title or summary, in any letter case
 	Live      bool   // leave out samples
 	Cursor    string // the next that List returned for the previous page
 	Limit     int    // at least 1
@@ -195,7 +196,7 @@ const searched = 2000
 
 // List returns one page of items, newest first, and the cursor of the next page, which is empty on the last.
 // With Q, a page looks at no more than 2,000 items. It may then hold fewer than Limit, or none, although there
-// is a next page.
+// is a next page. Too many words and a bad cursor are 400 invalid_parameter.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next string, err error) {
 	q := db.NewSelect().Model((*Item)(nil)).Where("NOT n.erased").OrderExpr("n.posted_at DESC, n.id DESC")
 	if f.Community != "" {
@@ -229,7 +230,10 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 // matches and the end of the window, because a tick between two statements would move the end.
 func (f Filter) read(ctx context.Context, db bun.IDB, q *bun.SelectQuery) (page []Item, next string, err error) {
 	after := func(last *Item) string { return cursor.Encode(cursor.Time(last.PostedAt), last.ID) }
-	words := strings.Fields(plaintext.Fold(f.Q))
+	words, wrong := plaintext.Words(f.Q)
+	if wrong != "" {
+		return nil, "", problem.InvalidParameter("q", wrong)
+	}
 	if len(words) == 0 {
 		if err := q.Limit(int64(f.Limit)+1).Scan(ctx, &page); err != nil {
 			return nil, "", err

@@ -1,6 +1,8 @@
 package plaintext
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -45,4 +47,19 @@ func FoldKeeping(text string, keep func(before rune, from string) rune) string {
 		}
 	}
 	return norm.NFC.String(b.String())
+}
+
+// MaxWords is the greatest number of different words in a search.
+const MaxWords = 32
+
+// Words returns the different words of a search, folded and in order. If there are more than MaxWords, it returns what
+// is wrong instead, as the rest of a sentence that begins with the name of the search. A bound on the characters isn't
+// enough: one character can fold to four words, and a database compares each word with every text that it looks at.
+func Words(search string) (words []string, wrong string) {
+	words = strings.Fields(Fold(search))
+	slices.Sort(words)
+	if words = slices.Compact(words); len(words) > MaxWords {
+		return nil, fmt.Sprintf("may have at most %d different words, got %d", MaxWords, len(words))
+	}
+	return words, ""
 }

@@ -1,6 +1,7 @@
 package plaintext_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,6 +30,34 @@ func TestFold(t *testing.T) {
 		}
 		if got := plaintext.Fold(want); got != want {
 			t.Errorf("folding %q again gives %q", want, got)
+		}
+	}
+}
+
+// TestWords checks that a word counts once, however often and in whichever form it is written, and that 32 are allowed.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	numbers := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprint(&b, " w", i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		search string
+		want   int
+		wrong  string
+	}{
+		{"", 0, ""},
+		{"?!", 0, ""},
+		{"Oslo rain, OSLO; ｏｓｌｏ", 2, ""},
+		{strings.Repeat("ﷺ ", 400), 4, ""},
+		{strings.Repeat(numbers(32), 2), 32, ""},
+		{numbers(33), 0, "may have at most 32 different words, got 33"},
+	} {
+		if words, wrong := plaintext.Words(c.search); len(words) != c.want || wrong != c.wrong {
+			t.Errorf("%.40q: got %d words and %q, want %d and %q", c.search, len(words), wrong, c.want, c.wrong)
 		}
 	}
 }

@@ -6,12 +6,15 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/plaintext"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // Sort is an order of the list. Ties are ordered by id.
@@ -31,7 +34,7 @@ type Filter struct {
 	MarketID string
 	EventID  string // of an upstream event; matches predictions on any of its markets
 	Status   Status
-	Words    string // all of these words must occur in title or thesis
+	Words    string // at most plaintext.MaxWords words that must all occur in title or thesis
 	// Established leaves out predictions that an agent published before its first settlement. It works only
 	// with ByCreatedAt and no other filters.
 	Established bool
@@ -41,7 +44,7 @@ type Filter struct {
 }
 
 // List returns one page and the cursor of the next page, which is empty at the end. It refuses a cursor of
-// another list as invalid_parameter.
+// another list and too many words as invalid_parameter.
 //
 // A page looks at no more than 300 predictions, so its cost doesn't grow with their number. It may hold fewer
 // than Limit, or none, although there is a next page: with several filters, few of the predictions that match
@@ -49,6 +52,9 @@ type Filter struct {
 func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string, error) {
 	if f.Sort == "" {
 		f.Sort = ByCreatedAt
+	}
+	if err := f.compactWords(); err != nil {
+		return nil, "", err
 	}
 	after, err := f.readCursor()
 	if err != nil {
@@ -64,6 +70,18 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	page, next := f.cut(looked, more, after)
 	records, err := s.inOrder(ctx, db, page)
 	return records, next, err
+}
+
+// compactWords leaves each word of a search once, because the database looks up every one. It refuses too many.
+func (f *Filter) compactWords() error {
+	words, wrong := plaintext.Words(f.Words)
+	if wrong != "" {
+		return problem.InvalidParameter("q", wrong)
+	}
+	if len(words) > 0 { // otherwise a text without words, which finds nothing, would become no search at all
+		f.Words = strings.Join(words, " ")
+	}
+	return nil
 }
 
 // CursorPast skips n of an agent's predictions, newest first. It returns the last one skipped and the cursor of

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -53,6 +54,26 @@ func TestSearch(t *testing.T) {
 		for _, path := range []string{"/search?q=" + strings.Repeat("a", 401), "/search?q=%00", "/search?q=%ff", "/search?q=%e2%80%ae", "/search?q=a&in=markets", "/search?q=a&in=agents&cursor=!"} {
 			if r := h.get(path); r.status != 400 || r.text("h1") == "" {
 				t.Errorf("%.40s: %d", path, r.status)
+			}
+		}
+	})
+}
+
+// TestSearchesBoundWords checks that a search of every list may repeat its words, also within one character, but may not
+// have more than 32 different ones.
+func TestSearchesBoundWords(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		many := ""
+		for i := range 33 {
+			many += fmt.Sprint("w", i, " ")
+		}
+		for _, path := range []string{"/search?", "/markets?", "/markets?view=markets&", "/markets?state=closed&", "/news?", "/predictions?", "/predictions?sort=edge&"} {
+			for q, want := range map[string]int{strings.Repeat("ﷺ", 400): 200, strings.Repeat("w ", 200): 200, many: 400} {
+				if r := h.get(path + "q=" + url.QueryEscape(q)); r.status != want || want == 400 && !strings.Contains(r.text("main"), "at most 32 different words") {
+					t.Errorf("%s with %.20q…: %d %q, want %d", path, q, r.status, r.text("main"), want)
+				}
 			}
 		}
 	})
