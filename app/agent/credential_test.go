@@ -440,6 +440,100 @@ func TestGrantsAreBounded(t *testing.T) {
 	})
 }
 
+// TestGrantsWaitForTheirAgent checks that renewing or ending a grant waits for an act that takes the agent's access,
+// and holds no lock that the act needs. Otherwise, Postgres would end one of the two.
+func TestGrantsWaitForTheirAgent(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	acts := map[string]func(ctx context.Context, tx bun.Tx, g *grant) error{
+		"disable": func(ctx context.Context, tx bun.Tx, g *grant) error {
+			_, err := store.SetStatus(ctx, tx, g.AgentID, agent.Disabled, at)
+			return err
+		},
+		"end the sessions": func(ctx context.Context, tx bun.Tx, g *grant) error {
+			_, err := store.EndAgentSessions(ctx, tx, g.AgentID)
+			return err
+		},
+		"revoke the key": func(ctx context.Context, tx bun.Tx, g *grant) error {
+			return store.RevokeKey(ctx, tx, g.AgentID, g.Credential, at)
+		},
+		"revoke the grant": func(ctx context.Context, tx bun.Tx, g *grant) error {
+			return store.RevokeGrant(ctx, tx, g.AgentID, g.ID)
+		},
+		"close": func(ctx context.Context, tx bun.Tx, g *grant) error {
+			_, _, err := store.Close(ctx, tx, g.AgentID, at)
+			return err
+		},
+	}
+	others := map[string]func(ctx context.Context, tx bun.Tx, g *grant) error{
+		"renew": func(ctx context.Context, tx bun.Tx, g *grant) error {
+			if err := store.UseRefreshToken(ctx, tx, g.ID, g.token, at); err != nil {
+				return err
+			}
+			return store.RenewGrant(ctx, tx, &g.Grant, at)
+		},
+		"end": func(ctx context.Context, tx bun.Tx, g *grant) error { return store.EndGrant(ctx, tx, g.ID) },
+	}
+	for name, act := range acts {
+		for other, do := range others {
+			g := openGrant(t, db)
+			done := make(chan error, 1)
+			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+				if _, err := store.Lock(ctx, tx, g.AgentID); err != nil {
+					return err
+				}
+				go func() {
+					done <- db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return do(ctx, tx, &grant{g.Grant, g.token}) })
+				}()
+				for waiting := 0; waiting == 0; {
+					if len(done) > 0 {
+						t.Errorf("%s, %s: the grant didn't wait for its agent", name, other)
+						break
+					}
+					const locks = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+					if err := db.Reader.NewRaw(locks).Scan(ctx, &waiting); err != nil {
+						return err
+					}
+				}
+				return act(ctx, tx, g)
+			})
+			err := <-done
+			if refused := errors.Is(err, agent.ErrReused) || errors.Is(err, agent.ErrNoCredential); err != nil && !refused || refused != (other == "renew") {
+				t.Errorf("%s, %s: %v", name, other, err)
+			}
+			if left, err := store.ListGrants(t.Context(), db.Reader, g.AgentID, at); err != nil || len(left) != 0 {
+				t.Errorf("%s, %s: %d grants are left, %v", name, other, len(left), err)
+			}
+		}
+	}
+}
+
+// grant is a grant with a refresh token.
+type grant struct {
+	agent.Grant
+	token []byte // the hash
+}
+
+// openGrant opens a grant of a new agent with an access token and a refresh token.
+func openGrant(t *testing.T, db *database.DB) *grant {
+	t.Helper()
+	a := create(t, db, "Ada")
+	_, key := issue(t, db, a.ID, "")
+	refresh, access := agent.Hash(agent.NewRefreshToken()), agent.Hash(agent.NewAccessToken())
+	g := &grant{agent.Grant{ID: uuid.New(), AgentID: a.ID, Credential: key.ID, ClientID: "c"}, refresh[:]}
+	inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+		if err := store.OpenGrant(ctx, tx, &g.Grant, at.Add(agent.GrantLifetime), at); err != nil {
+			return err
+		}
+		if err := store.StoreRefreshToken(ctx, tx, &g.Grant, refresh[:], at); err != nil {
+			return err
+		}
+		_, err := store.StoreAccessToken(ctx, tx, &g.Grant, access[:], at)
+		return err
+	})
+	return g
+}
+
 func TestGenerationWatches(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -159,11 +159,33 @@ func (s Store) RevokeGrant(ctx context.Context, tx bun.Tx, agentID, grantID uuid
 	if !exists {
 		return problem.NotFound("This agent has no such grant. GET /api/agents/me/grants lists them.")
 	}
-	return s.EndGrant(ctx, tx, grantID)
+	return endGrant(ctx, tx, grantID)
 }
 
 // EndGrant ends a grant with all its tokens. It does nothing if the grant has ended already.
-func (Store) EndGrant(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
+func (s Store) EndGrant(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
+	if found, err := s.lockOwner(ctx, tx, id); err != nil || !found {
+		return err
+	}
+	return endGrant(ctx, tx, id)
+}
+
+// lockOwner locks the agent of a grant, as Lock does. found is false if the grant has ended, but it may also end while
+// lockOwner waits for the lock.
+func (s Store) lockOwner(ctx context.Context, tx bun.Tx, grantID uuid.UUID) (found bool, err error) {
+	var owner uuid.UUID
+	err = tx.NewSelect().Model((*Grant)(nil)).Column("agent_id").Where("id = ?", grantID).Scan(ctx, &owner)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("find the agent of a grant: %w", err)
+	}
+	_, err = s.Lock(ctx, tx, owner)
+	return err == nil, err
+}
+
+func endGrant(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
 	if _, err := endGrants(ctx, tx, "id = ?", id); err != nil {
 		return err
 	}

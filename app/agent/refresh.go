@@ -68,9 +68,15 @@ func (Store) FindRefreshToken(ctx context.Context, db bun.IDB, hash []byte, now 
 	return row.Grant.utc(), nil
 }
 
-// UseRefreshToken records that a refresh token was used. It returns ErrReused if another request
-// used it more than ten seconds ago.
-func (Store) UseRefreshToken(ctx context.Context, tx bun.Tx, hash []byte, now time.Time) error {
+// UseRefreshToken records that a refresh token of a grant was used. It returns ErrReused if another request
+// used it more than ten seconds ago, and ErrNoCredential if the grant has ended. It locks the agent's row.
+func (s Store) UseRefreshToken(ctx context.Context, tx bun.Tx, grantID uuid.UUID, hash []byte, now time.Time) error {
+	switch found, err := s.lockOwner(ctx, tx, grantID); {
+	case err != nil:
+		return err
+	case !found:
+		return ErrNoCredential
+	}
 	now = database.Now(now)
 	res, err := tx.NewUpdate().Model((*RefreshToken)(nil)).Set("used_at = COALESCE(used_at, ?)", now).
 		Where("hash = ?", hash).Where("(used_at IS NULL OR used_at > ?)", now.Add(-refreshLeeway)).Exec(ctx)

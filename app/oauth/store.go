@@ -186,8 +186,12 @@ func (store) DeleteRefreshTokenSession(context.Context, string) error { return n
 
 // RotateRefreshToken records that a refresh token was used. Access tokens stay valid until they expire,
 // because other requests may be using them.
-func (s store) RotateRefreshToken(ctx context.Context, _ string, signature string) error {
-	return s.agents.UseRefreshToken(ctx, txOf(ctx), hashOf(signature), s.Now())
+func (s store) RotateRefreshToken(ctx context.Context, id, signature string) error {
+	grant, err := uuid.Parse(id)
+	if err != nil {
+		return fosite.ErrNotFound
+	}
+	return s.agents.UseRefreshToken(ctx, txOf(ctx), grant, hashOf(signature), s.Now())
 }
 
 // RevokeRefreshToken ends a grant.
