@@ -73,7 +73,8 @@ func record(ctx context.Context, tx bun.Tx, actor, action, name string, now time
 	return audit.Record(ctx, tx, audit.Entry{CreatedAt: now, Actor: actor, Action: action, Target: audit.AdminTarget(name)})
 }
 
-// SetPassword replaces an admin's password, ends their sessions, and records that actor did it.
+// SetPassword replaces an admin's password, ends their sessions, forgets the failed sign-ins under their name, and
+// records that actor did it.
 // Refusals: 422 invalid_request, 404 not_found, and 409 no_password for an admin of the identity
 // provider. A password would stay valid after the provider withdraws the admin's access.
 func (s Store) SetPassword(ctx context.Context, tx bun.Tx, actor, name, password string, now time.Time) (*Admin, error) {
@@ -97,6 +98,9 @@ func (s Store) SetPassword(ctx context.Context, tx bun.Tx, actor, name, password
 		return nil, fmt.Errorf("set password: %w", err)
 	}
 	if _, err := s.EndSessions(ctx, tx, a.ID); err != nil {
+		return nil, err
+	}
+	if err := forgetAttempts(ctx, tx, a.Name); err != nil {
 		return nil, err
 	}
 	return a, record(ctx, tx, actor, audit.AdminPassword, a.Name, now)

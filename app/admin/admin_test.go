@@ -3,6 +3,7 @@ package admin_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -288,6 +289,79 @@ func TestAttemptsFromOneNetwork(t *testing.T) {
 		}
 		if _, _, err := store.SignIn(t.Context(), db, "eve", "wrong", "2001:db8:0:1::1", start); code(err) != "invalid_sign_in" {
 			t.Errorf("from another network: %v", err)
+		}
+	})
+}
+
+// TestOneBlockLocksNoAdminOut checks that the addresses of an IPv6 /48 together have 32 attempts for a name, and that
+// the others don't count against the name elsewhere.
+func TestOneBlockLocksNoAdminOut(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			_, err := store.Create(ctx, tx, audit.Shell, "ada", password, start)
+			return err
+		})
+		codes := map[string]int{}
+		for i := range 25 * 8 {
+			_, _, err := store.SignIn(t.Context(), db, "ada", "wrong", fmt.Sprintf("2001:db8:1:%x::1", i%25), start)
+			codes[code(err)]++
+		}
+		if codes["invalid_sign_in"] != 32 || codes["rate_limited"] != 168 {
+			t.Errorf("200 wrong passwords from 25 networks of a block: %v, want 32 to be checked and 168 refused", codes)
+		}
+		if _, _, err := store.SignIn(t.Context(), db, "eve", "wrong", "2001:db8:1::1", start); code(err) != "invalid_sign_in" {
+			t.Errorf("another name, from the block: %v", err)
+		}
+		for _, from := range []string{"2001:db8:2::1", "192.0.2.1"} {
+			if _, _, err := store.SignIn(t.Context(), db, "ada", password, from, start); err != nil {
+				t.Errorf("the admin, from %s: %v", from, err)
+			}
+		}
+	})
+}
+
+// TestNewPasswordForgetsAttempts checks that an operator who sets a new password lets an admin in whom wrong passwords
+// have locked out, and no other.
+func TestNewPasswordForgetsAttempts(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			for _, name := range []string{"a_a", "aba"} {
+				if _, err := store.Create(ctx, tx, audit.Shell, name, password, start); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		signIn := func(name, password, from string) string {
+			_, _, err := store.SignIn(t.Context(), db, name, password, from, start)
+			return code(err)
+		}
+		for _, name := range []string{"a_a", "aba"} {
+			signIn(name, "wrong", "192.0.2.1")
+			signIn(name, "wrong", "2001:db8:1::1")
+		}
+		if _, err := db.ExecContext(t.Context(), "UPDATE admin_attempts SET failures = 200 WHERE subject NOT LIKE 'i:%'"); err != nil {
+			t.Fatal(err)
+		}
+		froms := []string{"192.0.2.1", "2001:db8:1::1", "2001:db8:1:fff::1", "198.51.100.1"}
+		for _, from := range froms {
+			if got := signIn("a_a", password, from); got != "rate_limited" {
+				t.Errorf("from %s, before: %q", from, got)
+			}
+		}
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			_, err := store.SetPassword(ctx, tx, audit.Shell, "A_A", "another password", start)
+			return err
+		})
+		for _, from := range froms {
+			if got := signIn("a_a", "another password", from); got != "" {
+				t.Errorf("from %s: %q", from, got)
+			}
+			if got := signIn("aba", password, from); got != "rate_limited" {
+				t.Errorf("another admin from %s: %q", from, got)
+			}
 		}
 	})
 }

@@ -17,14 +17,20 @@ import (
 )
 
 // Limits of failed sign-ins within failWindow: for one name from one address, for any name from one
-// address, and for one name from any address. The last limit is high, and counts nothing that an
-// earlier one refuses, so that a stranger can't easily lock an admin out.
+// address, for one name from one IPv6 /48, and for one name from any address. The last limit is high, and
+// counts nothing that an earlier one refuses, so that a stranger can't easily lock an admin out.
 const (
 	failWindow     = 15 * time.Minute
 	maxFromHere    = 8
 	maxFromAddress = 60 // counts successes too
+	maxFromBlock   = 4 * maxFromHere
 	maxAnywhere    = 200
 )
+
+// The subjects of the limits for one name.
+func fromHere(name, address string) string { return "a:" + name + "|" + network.Of(address) }
+func fromBlock(name, block string) string  { return "b:" + name + "|" + block }
+func fromAnywhere(name string) string      { return "n:" + name }
 
 // attempts counts failed sign-ins of a subject. The count restarts when the window is over.
 type attempts struct {
@@ -44,12 +50,14 @@ func (s Store) SignIn(
 	if !validName.MatchString(name) {
 		name = "" // no admin has this name; a database may be unable to hold the one sent
 	}
-	from := network.Of(address)
-	here, anywhere := "a:"+name+"|"+from, "n:"+name
+	limits := []limit{{fromHere(name, address), maxFromHere}, {"i:" + network.Of(address), maxFromAddress}}
+	ofName := []string{fromHere(name, address), fromAnywhere(name)}
+	if block, ok := network.Block(address); ok {
+		limits, ofName = append(limits, limit{fromBlock(name, block), maxFromBlock}), append(ofName, fromBlock(name, block))
+	}
 	// Count the attempt before checking it, so that many simultaneous attempts can't pass the
 	// limit. A success removes the count.
-	err = s.count(ctx, db, now, limit{here, maxFromHere}, limit{"i:" + from, maxFromAddress}, limit{anywhere, maxAnywhere})
-	if err != nil {
+	if err = s.count(ctx, db, now, append(limits, limit{fromAnywhere(name), maxAnywhere})...); err != nil {
 		return "", nil, err
 	}
 	if a, err = s.byName(ctx, db.Reader, name); err != nil {
@@ -70,7 +78,7 @@ func (s Store) SignIn(
 		if token, err = s.StartSession(ctx, tx, a, address, now); err != nil {
 			return err
 		}
-		if _, err := tx.NewDelete().Model((*attempts)(nil)).Where("subject IN (?, ?)", here, anywhere).Exec(ctx); err != nil {
+		if _, err := tx.NewDelete().Model((*attempts)(nil)).Where("subject IN (?)", bun.List(ofName)).Exec(ctx); err != nil {
 			return fmt.Errorf("forget failed sign-ins: %w", err)
 		}
 		return audit.Record(ctx, tx, audit.Entry{
@@ -102,6 +110,17 @@ func confirm(ctx context.Context, tx bun.Tx, a *Admin) error {
 type limit struct {
 	subject string
 	most    int64
+}
+
+// forgetAttempts deletes the counts of failed sign-ins under a name, from every address.
+func forgetAttempts(ctx context.Context, tx bun.Tx, name string) error {
+	here, block := fromHere(name, ""), fromBlock(name, "") // beginnings of the subjects, of the same length
+	_, err := tx.NewDelete().Model((*attempts)(nil)).Where("subject = ?", fromAnywhere(name)).
+		WhereOr("substr(subject, 1, ?) IN (?, ?)", len(here), here, block).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("forget failed sign-ins: %w", err)
+	}
+	return nil
 }
 
 // count counts an attempt against each limit in turn, and stops at the first one that is exceeded.
