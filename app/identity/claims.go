@@ -2,6 +2,7 @@ package identity
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -32,17 +33,21 @@ type claims struct {
 // claimsFrom reads claims leniently, because providers differ, but it never guesses. If a claim that
 // decides about access is unreadable, it returns a fault.
 func claimsFrom(all map[string]any, issuer, ownerClaim string) (claims, error) {
-	c := claims{issuer: issuer, saidIssuer: text(all["iss"]), owner: owner(all[ownerClaim])}
-	var ok [3]bool
+	c := claims{issuer: issuer}
+	var sub string
+	var ok [5]bool
 	c.expires, ok[0] = moment(all["exp"])
 	c.notBefore, ok[1] = moment(all["nbf"])
 	c.audience, ok[2] = list(all["aud"])
-	if ok != [3]bool{true, true, true} {
+	c.saidIssuer, ok[3] = identifier(all["iss"])
+	sub, ok[4] = identifier(all["sub"])
+	if ok != [5]bool{true, true, true, true, true} {
 		return claims{}, &fault{word: "parse"}
 	}
 	c.hasAudience = all["aud"] != nil
 	c.scopes = scopesOf(all)
-	username, client, sub := text(all["username"]), text(all["client_id"]), text(all["sub"])
+	c.owner, _ = identifier(all[ownerClaim])
+	username, client := text(all["username"]), text(all["client_id"])
 	if username == "" {
 		username = text(all["preferred_username"])
 	}
@@ -98,12 +103,21 @@ func (c claims) name() string {
 	return "agent"
 }
 
-// owner returns the claim that names the agent's owner, a text or a number.
-func owner(claim any) string {
-	if n, ok := claim.(float64); ok {
-		return strconv.FormatFloat(n, 'f', -1, 64)
+// identifier reads a claim that distinguishes people or servers: a readable line of at most 255 bytes, or a whole
+// number. A missing claim is "". ok is false for any other claim, and for a number so large that its last digits may be
+// lost, because two of them could look the same.
+func identifier(claim any) (id string, ok bool) {
+	switch v := claim.(type) {
+	case nil:
+		return "", true
+	case string:
+		id = text(v)
+		return id, id == v
+	case float64:
+		const exact = 1 << 53 // below it, every whole number is a float64
+		return strconv.FormatFloat(v, 'f', -1, 64), v == math.Trunc(v) && math.Abs(v) < exact
 	}
-	return text(claim)
+	return "", false
 }
 
 // text returns a claim as a readable line of at most 255 bytes, else "".

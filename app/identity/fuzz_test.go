@@ -26,6 +26,7 @@ func FuzzClaims(f *testing.F) {
 	for _, seed := range []string{
 		`{"sub":"a","exp":1,"aud":["x"],"scope":"a b"}`, `{"exp":"NaN"}`, `{"aud":{}}`, `{"sub":"\u0000"}`, `{"sub":"a","exp":1e400}`, `{"client_id":"c","nbf":-1}`,
 		`{"sub":"a","owner":1.5,"scp":["a",1]}`, `{"username":"u@x"}`, `{"exp":true}`,
+		`{"sub":17,"iss":true}`, `{"sub":9007199254740993,"client_id":"c"}`, `{"sub":-0.5}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -72,6 +72,15 @@ func TestKeysOfAProvider(t *testing.T) {
 		{"named by its subject", "pulsecast", "", "s1", "s1", with(good, "username", nil, "sub", "s1-")},
 		{"only a client", "pulsecast", "", "bot-7", "bot-7", with(good, "username", nil, "sub", nil, "client_id", "bot-7")},
 		{"nobody", "pulsecast", "", noAnswer, invalid, with(good, "username", nil, "sub", nil)},
+		{"a subject in digits", "pulsecast", "", "ada", "ada", with(good, "sub", 17)},
+		{"a subject in too many digits", "pulsecast", "", noAnswer, invalid, with(good, "sub", 1<<53, "client_id", "bot-7")},
+		{"a subject that is no whole number", "pulsecast", "", noAnswer, invalid, with(good, "sub", 1.5)},
+		{"a subject that is no text", "pulsecast", "", noAnswer, invalid, with(good, "sub", []string{"s1"})},
+		{"a subject that can't be stored", "pulsecast", "", noAnswer, invalid, with(good, "sub", "a\x00b")},
+		{"a subject that is too long", "pulsecast", "", noAnswer, invalid, with(good, "sub", strings.Repeat("s", 256))},
+		{"an empty subject", "pulsecast", "", "ada", "ada", with(good, "sub", "")},
+		{"an issuer in digits", "pulsecast", "", invalid, invalid, with(good, "iss", 7)},
+		{"an issuer that is no text", "pulsecast", "", noAnswer, invalid, with(good, "iss", true)},
 		{"an unreadable name", "pulsecast", "", "s1", "s1", with(good, "username", "a\x00\u202eb", "sub", "s1.")},
 		{"a reserved name", "pulsecast", "", "agent-2", "agent-2", with(good, "username", "admin")},
 	}
@@ -99,6 +108,16 @@ func TestKeysOfAProvider(t *testing.T) {
 				n.want(t, provider.jwt(claims), named(c.jwt))
 			}
 		})
+	}
+}
+
+// TestSubjectsInDigits checks that users whose subjects are numbers have one agent each, although all use the same client.
+func TestSubjectsInDigits(t *testing.T) {
+	t.Parallel()
+	provider := newScripted(t)
+	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
+	for _, c := range []struct{ sub, agent string }{{`17`, "cli"}, {`18`, "cli-2"}, {`17`, "cli"}, {`"18"`, "cli-2"}} {
+		n.want(t, provider.key(`{"active":true,"scope":"f","client_id":"cli","sub":`+c.sub+`}`), c.agent)
 	}
 }
 
