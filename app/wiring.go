@@ -302,7 +302,9 @@ func (a *App) observe(o httpserver.Observation) {
 	if o.Stale {
 		a.metrics.ObserveStale()
 	}
-	if !o.Shed { // any visitor can cause these refusals
+	if o.Shed { // any visitor can cause these refusals
+		a.metrics.ObserveShed()
+	} else {
 		a.serverErrors.Count(o.Status)
 	}
 	if o.Principal != nil {

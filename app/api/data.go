@@ -288,7 +288,7 @@ func noDownload(err error) error {
 			"of an IPv6 /48 %d. Wait until one is complete.",
 			downloadsOfCaller, httpserver.KeysShare*downloadsOfCaller, httpserver.BlockShare*downloadsOfCaller), downloadRetry)
 	}
-	return problem.Unavailable("Many files are being sent. Try again.", downloadRetry)
+	return problem.Busy("Many files are being sent. Try again.", downloadRetry)
 }
 
 // hashOf returns the SHA-256 of an object, in hex. It reads the object in small parts.

@@ -73,8 +73,8 @@ func (a *API) export(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if !a.exports.begin(me.Agent.ID) {
-		return problem.Unavailable("An export of this agent, or too many exports of other agents, are being written. Try again.", 5*time.Second)
+	if err := a.exports.begin(me.Agent.ID); err != nil {
+		return err
 	}
 	admit, err := a.admitParts(c, httpserver.Listing, max((count+exportPage-1)/exportPage, 1))
 	if err != nil {
@@ -135,15 +135,15 @@ func newExports() *exports {
 	return &exports{agents: map[uuid.UUID]struct{}{}, reading: make(chan struct{}, exportReads)}
 }
 
-// begin reports whether an agent may have an export now. If it returns true, the caller must call end.
-func (e *exports) begin(agentID uuid.UUID) bool {
+// begin begins an export of an agent, or returns a 503. If err is nil, the caller must call end.
+func (e *exports) begin(agentID uuid.UUID) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, running := e.agents[agentID]; running || len(e.agents) >= exportsAtOnce {
-		return false
+		return problem.Busy("An export of this agent, or too many exports of other agents, are being written. Try again.", 5*time.Second)
 	}
 	e.agents[agentID] = struct{}{}
-	return true
+	return nil
 }
 
 func (e *exports) end(agentID uuid.UUID) {

@@ -241,14 +241,24 @@ func TestStreamRefusals(t *testing.T) {
 	}, func(c *config.Config) { c.StreamsMax, c.StreamsPerAddress = 9, 2 })
 }
 
+// TestStreamsOfANode checks that a full node refuses a stream, and that the metrics tell this from an error of the
+// service.
 func TestStreamsOfANode(t *testing.T) {
 	t.Parallel()
-	s := start(t, backends[0], func(c *config.Config) { c.StreamsMax = 1 })
+	metrics := closedPort(t)
+	s := start(t, backends[0], func(c *config.Config) { c.StreamsMax, c.MetricsAddr = 1, metrics })
 	s.listen(t, call{path: "/api/events"})
 	got := s.do(t, call{path: "/api/events"})
 	got.refused(http.StatusServiceUnavailable, "unavailable")
 	if got.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+metrics+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := sent(req); !strings.Contains(text, "\npulsecast_http_shed_total 1\n") {
+		t.Errorf("the metrics don't count it: %s", text)
 	}
 }
 

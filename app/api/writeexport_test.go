@@ -21,7 +21,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // titles is an export of titles alone.
@@ -95,15 +97,15 @@ func TestExportsAtOnce(t *testing.T) {
 	agents := make([]uuid.UUID, exportsAtOnce+1)
 	for i := range agents {
 		agents[i] = uuid.New()
-		if began := e.begin(agents[i]); began != (i < exportsAtOnce) {
-			t.Errorf("export %d began: %v", i, began)
+		if err := e.begin(agents[i]); (err == nil) != (i < exportsAtOnce) {
+			t.Errorf("export %d: %v", i, err)
 		}
 	}
-	if e.begin(agents[0]) {
-		t.Error("an agent began two exports")
+	if err := e.begin(agents[0]); err == nil || problem.As(err).Status != http.StatusServiceUnavailable || !problem.As(err).Shed {
+		t.Errorf("a second export of an agent: %+v, want a 503 that raises no alert", err)
 	}
 	e.end(agents[0])
-	if !e.begin(agents[0]) || e.begin(agents[exportsAtOnce]) {
+	if e.begin(agents[0]) != nil || e.begin(agents[exportsAtOnce]) == nil {
 		t.Error("the end of one export must make room for exactly one")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -117,6 +119,16 @@ func TestExportsAtOnce(t *testing.T) {
 	}
 	if err := within(0); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestFullDownloadsAreShed checks that a caller who takes all places for downloads raises no alert.
+func TestFullDownloadsAreShed(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[error]int{httpserver.ErrShare: http.StatusTooManyRequests, httpserver.ErrFull: http.StatusServiceUnavailable} {
+		if p := problem.As(noDownload(cause)); p.Status != want || p.Shed != (want == http.StatusServiceUnavailable) {
+			t.Errorf("%v: %+v, want %d", cause, p, want)
+		}
 	}
 }
 
@@ -157,7 +169,7 @@ func TestExportAfterExport(t *testing.T) {
 	t.Parallel()
 	a, router, agentID := &API{exports: newExports()}, fiber.New(), uuid.New()
 	for range 20_000 {
-		if !a.exports.begin(agentID) {
+		if a.exports.begin(agentID) != nil {
 			t.Fatal("the export before is over, but the next one is refused")
 		}
 		c := router.AcquireCtx(&fasthttp.RequestCtx{})

@@ -59,10 +59,7 @@ type Admit = func() (done func(refusal error), err error)
 // AdmitCheck returns the Admit for the checks of bearers in a request.
 func (s *Server) AdmitCheck(c *fiber.Ctx) Admit {
 	return func() (done func(refusal error), err error) {
-		r := of(c.Context())
-		done, err = s.checks.enter(c.UserContext(), ClientAddr(c), r.start)
-		r.shed = err != nil
-		return done, err
+		return s.checks.enter(c.UserContext(), ClientAddr(c), of(c.Context()).start)
 	}
 }
 
@@ -159,6 +156,6 @@ func (k *checks) leaveTurn(by bucketKey, turn *checkTurn) {
 
 // checksFull returns the refusal for a bearer that got no turn.
 func checksFull(cause error) error {
-	return problem.Unavailable("Many keys from this address or its IPv6 /48 are wrong or still being checked, "+
+	return problem.Busy("Many keys from this address or its IPv6 /48 are wrong or still being checked, "+
 		"so keys that are new to this node are checked one at a time. Yours was neither accepted nor refused. Send the same request again.", time.Second).With(cause)
 }

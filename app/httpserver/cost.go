@@ -98,7 +98,7 @@ func (s *Server) admit(c *fiber.Ctx, cost Cost, in *lane) (*Admission, error) {
 	}
 	r := of(c.Context())
 	leave, err := in.enter(c.UserContext(), ticketOf(c, cost), r.start.Add(r.checking))
-	if r.shed = err != nil; r.shed {
+	if err != nil {
 		s.Limits.lower(c)
 		return nil, memo.Private(err)
 	}
@@ -114,7 +114,7 @@ func (s *Server) AdmitFiltered(c *fiber.Ctx) (leave func(), err error) {
 	}
 	r := of(c.Context())
 	leave, err = s.reads.enter(c.UserContext(), ticketOf(c, Filtered), r.start.Add(r.checking))
-	if r.shed = err != nil; r.shed {
+	if err != nil {
 		s.Limits.uncountFiltered(c)
 	}
 	return leave, err

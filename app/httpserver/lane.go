@@ -178,10 +178,10 @@ func (l *lane) end(t ticket) {
 }
 
 func laneFull() error {
-	return problem.Unavailable("Too many slow answers are being made. Try again, or send cheaper reads: "+cheaper+".", time.Second)
+	return problem.Busy("Too many slow answers are being made. Try again, or send cheaper reads: "+cheaper+".", time.Second)
 }
 
 func laneShare() error {
-	return problem.Unavailable("Earlier reads from this address or its IPv6 /48, or with keys of this owner, are still being answered. "+
+	return problem.Busy("Earlier reads from this address or its IPv6 /48, or with keys of this owner, are still being answered. "+
 		"Wait for their answers before you send more.", time.Second)
 }

@@ -30,7 +30,7 @@ type Observation struct {
 	Bytes     int       // of the body, compressed; -1 for a stream
 	Principal Principal // nil for an anonymous request
 	RequestID []byte    // valid only during the call
-	Shed      bool      // got no place to make its answer; see Server.Admit
+	Shed      bool      // refused for what callers do; see problem.Error
 	Stale     bool      // answered with the last good copy; see MarkStale
 }
 
@@ -55,7 +55,6 @@ type request struct {
 	stream    *streaming // nil for an answer that ends
 	principal Principal
 	refusal   *problem.Error
-	shed      bool          // see Observation
 	checking  time.Duration // time spent checking the credential
 	units     int           // counted against the reads limit; see Server.Admit
 	stack     []byte
@@ -242,13 +241,13 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	}
 	o := Observation{
 		Method: r.method, Route: r.route, Status: fctx.Response.StatusCode(),
-		Duration: time.Since(r.start), Bytes: -1, Principal: r.principal, RequestID: r.id, Shed: r.shed,
+		Duration: time.Since(r.start), Bytes: -1, Principal: r.principal, RequestID: r.id,
 	}
 	if !fctx.Response.IsBodyStream() {
 		o.Bytes = len(fctx.Response.Body())
 	}
 	if r.refusal != nil {
-		o.Code = r.refusal.Code
+		o.Code, o.Shed = r.refusal.Code, r.refusal.Shed
 	}
 	_, o.Stale = StaleAge(&fctx.Response.Header)
 	if s.opts.Observe != nil {

@@ -54,7 +54,7 @@ func (s *streams) enter(addr netip.Addr) (release func(), err error) {
 			"Your address already has the maximum of %d open streams, or its IPv6 /48 has %d. Close one first.",
 			s.places.share, BlockShare*s.places.share), streamRetry)
 	case err != nil:
-		return nil, problem.Unavailable(fmt.Sprintf(
+		return nil, problem.Busy(fmt.Sprintf(
 			"This node already serves the maximum of %d streams. Try again, or poll GET /api/agents/me/updates.", s.places.most), streamRetry)
 	}
 	return release, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // TestMadeUpKeysDontCutOffAgents checks that agents whose keys were accepted before are served after their verdicts
@@ -104,6 +105,9 @@ func TestUnreadableKeys(t *testing.T) {
 				n.want(t, fmt.Sprint("later-", i), noAnswer)
 			}
 			health("")
+			if _, err := n.Authenticate(t.Context(), "made-up-0", nil); !problem.As(err).Shed {
+				t.Errorf("%+v, want a refusal that raises no alert", err)
+			}
 		})
 	}
 }
@@ -125,6 +129,9 @@ func TestBadRequestsOpenTheBreakerForKnownKeys(t *testing.T) {
 	began := time.Now()
 	for range 20 {
 		n.want(t, key, noAnswer)
+	}
+	if _, err := n.Authenticate(t.Context(), key, nil); problem.As(err).Shed {
+		t.Errorf("%+v, want a refusal that counts as an error", err)
 	}
 	if most := 3 + int64(time.Since(began)/(2*time.Second)); failed.Load() > most {
 		t.Errorf("a failing provider was asked %d times about a known key", failed.Load())

@@ -363,7 +363,9 @@ func (s *Service) invalid() *problem.Error { return problem.InvalidCredentials(s
 
 // unavailable returns the refusal for a key that can't be checked now.
 func unavailable(cause error) *problem.Error {
-	return problem.Unavailable("Keys cannot be checked right now. Yours was neither accepted nor refused; try again.", 2*time.Second).With(cause)
+	p := problem.Unavailable("Keys cannot be checked right now. Yours was neither accepted nor refused; try again.", 2*time.Second)
+	p.Shed = isUnreadable(cause) // anyone can make up such a key
+	return p.With(cause)
 }
 
 // disabled returns the refusal for an agent that an admin disabled.

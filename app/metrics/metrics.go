@@ -55,7 +55,7 @@ func New(o Options) *Metrics {
 	build.Set(1)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
-		m.requests.total, m.requests.duration, m.requests.refusals, m.requests.stale,
+		m.requests.total, m.requests.duration, m.requests.refusals, m.requests.stale, m.requests.shed,
 		m.jobs.runs, m.jobs.duration, m.jobs.board,
 		collectors.NewDBStatsCollector(o.DB.DB.DB, "writer"),
 		newSnapshots(o), newStates(o), disk{o.Monitor}, breaker{o.DB.Breaker},

@@ -148,9 +148,11 @@ func TestRequests(t *testing.T) {
 		m.Observe("", fmt.Sprint("BREW", i), 405, "method_not_allowed", time.Millisecond)
 	}
 	m.ObserveStale()
+	m.ObserveShed()
 	got := scrape(t, m)
 	expect(t, got, map[string]float64{
-		`pulsecast_http_stale_answers_total{}`:                                                  1,
+		`pulsecast_http_stale_answers_total{}`: 1,
+		`pulsecast_http_shed_total{}`:          1,
 		`pulsecast_http_requests_total{method="GET",route="/api/predictions/:id",status="2xx"}`: 3,
 		`pulsecast_http_requests_total{method="GET",route="/api/predictions/:id",status="4xx"}`: 1,
 		`pulsecast_http_requests_total{method="GET",route="unmatched",status="4xx"}`:            1,

@@ -17,6 +17,7 @@ type requests struct {
 	duration *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
 	stale    prometheus.Counter
+	shed     prometheus.Counter
 
 	mu     *sync.Mutex
 	shapes *atomic.Pointer[map[shape]series]
@@ -52,6 +53,9 @@ func newRequests() requests {
 		stale: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "http_stale_answers_total", Help: "Answers that were the last good copy, because no newer one could be made.",
 		}),
+		shed: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "http_shed_total", Help: "Answers with 5xx that callers caused, by what they sent or by how much.",
+		}),
 		mu:     new(sync.Mutex),
 		shapes: new(atomic.Pointer[map[shape]series]),
 		codes:  new(atomic.Pointer[map[string]prometheus.Counter]),
@@ -65,6 +69,9 @@ func newRequests() requests {
 // ObserveStale counts an answer that was the last good copy, because no newer one could be made. Call Observe
 // for it, too.
 func (m *Metrics) ObserveStale() { m.requests.stale.Inc() }
+
+// ObserveShed counts a refusal that callers caused; see problem.Error. Call Observe for it, too.
+func (m *Metrics) ObserveShed() { m.requests.shed.Inc() }
 
 // Observe counts one answer. route is the registered path, or "" if none matched. code is the
 // refusal's code, or "" for a success.

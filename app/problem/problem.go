@@ -30,6 +30,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// Challenge is the WWW-Authenticate value of a 401 or 403.
 	Challenge string
+	// Shed marks a 503 that callers cause, by what they send or by how much. It isn't an error of the service, so
+	// it raises no alert.
+	Shed bool
 	// Cursor is the cursor to continue with, or "".
 	Cursor string
 	Cause  error
@@ -200,5 +203,12 @@ func RateLimited(detail string, wait time.Duration) *Error {
 func Unavailable(detail string, wait time.Duration) *Error {
 	p := New(CodeUnavailable, detail)
 	p.RetryAfter = max(wait, time.Second)
+	return p
+}
+
+// Busy is Unavailable for a refusal that callers cause, for example by taking all places.
+func Busy(detail string, wait time.Duration) *Error {
+	p := Unavailable(detail, wait)
+	p.Shed = true
 	return p
 }
