@@ -73,8 +73,8 @@ func (Store) StartSession(
 }
 
 // FindSession returns the session of a token and its admin. It returns ErrNoSession if there is
-// none or it has ended. It stores the time of use, at most once a minute.
-func (Store) FindSession(ctx context.Context, db *database.DB, token string, now time.Time) (*Session, *Admin, error) {
+// none or it has ended. The caller must call NoteUse.
+func (Store) FindSession(ctx context.Context, db bun.IDB, token string, now time.Time) (*Session, *Admin, error) {
 	if len(token) != base64.RawURLEncoding.EncodedLen(32) {
 		return nil, nil, ErrNoSession
 	}
@@ -83,7 +83,7 @@ func (Store) FindSession(ctx context.Context, db *database.DB, token string, now
 		Session `bun:",extend"`
 		Admin   *Admin `bun:"rel:belongs-to,join:admin_id=id"`
 	})
-	err := db.Reader.NewSelect().Model(row).Relation("Admin").Where("n.hash = ?", hashToken(token)).Scan(ctx)
+	err := db.NewSelect().Model(row).Relation("Admin").Where("n.hash = ?", hashToken(token)).Scan(ctx)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil, ErrNoSession
@@ -92,15 +92,22 @@ func (Store) FindSession(ctx context.Context, db *database.DB, token string, now
 	case row.Admin == nil || !row.ExpiresAt.After(now) || !row.SeenAt.After(now.Add(-IdleLife)):
 		return nil, nil, ErrNoSession
 	}
-	if row.SeenAt.Before(now.Add(-seenEvery)) {
-		_, err := db.NewUpdate().Model((*Session)(nil)).Set("seen_at = ?", now).Where("hash = ?", row.Hash).
-			Where("seen_at < ?", now).Exec(ctx)
-		if err != nil {
-			return nil, nil, fmt.Errorf("note admin session: %w", err)
-		}
-	}
 	row.CreatedAt, row.SeenAt, row.ExpiresAt = row.CreatedAt.UTC(), row.SeenAt.UTC(), row.ExpiresAt.UTC()
 	return &row.Session, row.Admin, nil
+}
+
+// NoteUse stores that a session that FindSession returned is used, at most once a minute. Sessions that aren't used
+// end.
+func (Store) NoteUse(ctx context.Context, db bun.IDB, n *Session, now time.Time) error {
+	now = database.Now(now)
+	if !n.SeenAt.Before(now.Add(-seenEvery)) {
+		return nil
+	}
+	_, err := db.NewUpdate().Model((*Session)(nil)).Set("seen_at = ?", now).Where("hash = ?", n.Hash).Where("seen_at < ?", now).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("note admin session: %w", err)
+	}
+	return nil
 }
 
 // SignOut ends one session of an admin, or all of them if everywhere is true, and records it.

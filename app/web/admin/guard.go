@@ -12,6 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -73,8 +74,14 @@ func unlisted(c *fiber.Ctx) {
 // enter returns the visit of the signed-in admin. It returns domain.ErrNoSession if there is none.
 func (d *Site) enter(c *fiber.Ctx) (*visit, error) {
 	token := strings.Clone(c.Cookies(sessionCookie))
-	session, admin, err := d.admins.FindSession(c.UserContext(), d.DB, token, d.Now())
+	session, admin, err := d.admins.FindSession(c.UserContext(), d.DB.Reader, token, d.Now())
 	if err != nil {
+		return nil, err
+	}
+	// While nothing can be stored, for example on a full disk, the pages show what is wrong.
+	if err := d.admins.NoteUse(c.UserContext(), d.DB, session, d.Now()); database.Unavailable(err) {
+		d.Log.Warn("the use of an admin's session was not stored", "admin", admin.Name, "request_id", httpserver.RequestID(c), "error", err)
+	} else if err != nil {
 		return nil, err
 	}
 	if !d.issuerAllowed(admin.Issuer) {

@@ -263,6 +263,31 @@ func TestSignIn(t *testing.T) {
 	})
 }
 
+// TestPagesOfAReadOnlyDatabase checks that a signed-in admin sees the pages, although the use of the session can't be
+// stored.
+func TestPagesOfAReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		b := h.signedIn("eve")
+		h.now = h.now.Add(2 * time.Minute)
+		if db.Kind == database.SQLite {
+			h.exec("PRAGMA query_only = 1")
+		} else {
+			h.exec("DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || quote_ident(current_database()) || ' SET default_transaction_read_only = on'; END $$")
+			db.DB.DB.SetMaxIdleConns(0) // new connections have the setting
+		}
+		if _, err := db.ExecContext(t.Context(), "UPDATE admin_sessions SET seen_at = seen_at"); !database.Unavailable(err) {
+			t.Fatalf("the database isn't read-only: %v", err)
+		}
+		for _, path := range []string{"/admin", "/admin/system", "/admin/sources", "/admin/audit"} {
+			if r := b.get(path); r.status != http.StatusOK {
+				t.Errorf("%s: %d %s", path, r.status, r.text("main"))
+			}
+		}
+	})
+}
+
 func TestSignInAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
