@@ -7,6 +7,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -29,7 +30,9 @@ func (a *API) createSession(s *httpserver.Server) fiber.Handler {
 		if len(body.wrong) > 0 {
 			return problem.InvalidRequest(body.wrong...)
 		}
-		session, principal, err := a.Identity.StartSession(c.UserContext(), key, s.AdmitCheck(c))
+		session, principal, err := a.Identity.StartSession(c.UserContext(), key, s.AdmitCheck(c), func(p *identity.Principal) error {
+			return s.Limits.WriteOf(c, p)
+		})
 		if err != nil {
 			return s.CredentialFailed(c, err)
 		}

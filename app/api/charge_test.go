@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -65,15 +66,31 @@ func TestFailedRegistrationIsFree(t *testing.T) {
 	})
 }
 
-// TestEndingASessionIsCounted checks that it counts as a write, and that the answer says so.
-func TestEndingASessionIsCounted(t *testing.T) {
+// TestSessionsAreCounted checks that beginning and ending a session count as writes of the agent, that the answers say
+// so, and that no session begins beyond the limit.
+func TestSessionsAreCounted(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
 		key := s.register(t, "Ada")
-		token := s.do(t, call{method: "POST", path: "/api/session", body: map[string]any{"apiKey": key}}).fine().text("session", "token")
-		ended := s.do(t, call{method: "DELETE", path: "/api/session", bearer: token}).fine()
-		if got := ended.header.Get("RateLimit"); !strings.HasPrefix(got, `"writes";r=19;`) {
-			t.Errorf("the writes that are left: %s", got)
+		begin := call{method: "POST", path: "/api/session", body: map[string]any{"apiKey": key}}
+		left := func(a answer, want string) {
+			t.Helper()
+			if got := a.header.Get("RateLimit"); !strings.HasPrefix(got, `"writes";r=`+want+";") {
+				t.Errorf("the writes that are left: %s, want %s", got, want)
+			}
+		}
+		begun := s.do(t, begin).fine()
+		left(begun, "19")
+		left(s.do(t, call{method: "DELETE", path: "/api/session", bearer: begun.text("session", "token")}).fine(), "18")
+		for range 18 {
+			s.do(t, begin).fine()
+		}
+		refused := s.do(t, begin)
+		refused.refused(http.StatusTooManyRequests, "rate_limited")
+		left(refused, "0")
+		sessions, err := s.DB.NewSelect().Table("sessions").Count(t.Context())
+		if err != nil || sessions != 18 {
+			t.Errorf("%d sessions are stored, %v; want 18", sessions, err)
 		}
 	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 20, Per: time.Hour} })
 }

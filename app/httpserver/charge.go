@@ -18,14 +18,19 @@ type charge struct {
 // charges returns the charges of a request: own to its key and shared to its address and its owner, if that is
 // known. Without a key it is own to its address.
 func charges(c *fiber.Ctx, own, shared *class, n int) []charge {
+	return chargesOf(PrincipalOf(c), ClientAddr(c), own, shared, n)
+}
+
+// chargesOf is charges for a request of p from an address. p is nil without a key.
+func chargesOf(p Principal, addr netip.Addr, own, shared *class, n int) []charge {
 	list := make([]charge, 0, 3)
 	if !own.rate.Off() {
-		list = append(list, charge{own, counted(c), n})
+		list = append(list, charge{own, callerKey(p, addr), n})
 	}
 	if shared.rate.Off() {
 		return list
 	}
-	for _, key := range sharers(c) {
+	for _, key := range sharersOf(p, addr) {
 		list = append(list, charge{shared, key, n})
 	}
 	return list
@@ -44,14 +49,13 @@ func addressCharges(addr netip.Addr, own, block *class) (list []charge) {
 	return list
 }
 
-// sharers returns the callers that share their allowance with other keys: the address of a request with a key, and
+// sharersOf returns the callers that share their allowance with other keys: the address of a request with a key, and
 // the owner of the key if that is known. Without a key there are none.
-func sharers(c *fiber.Ctx) []bucketKey {
-	p := PrincipalOf(c)
+func sharersOf(p Principal, addr netip.Addr) []bucketKey {
 	if p == nil {
 		return nil
 	}
-	list := append(make([]bucketKey, 0, 2), addrKey(ClientAddr(c)))
+	list := append(make([]bucketKey, 0, 2), addrKey(addr))
 	if owned, ok := p.(Owned); ok && owned.OwnerID() != "" {
 		sum := sha256.Sum256([]byte(owned.OwnerID()))
 		list = append(list, bucketKey{'o', [16]byte(sum[:16])})
@@ -61,7 +65,7 @@ func sharers(c *fiber.Ctx) []bucketKey {
 
 // placeSharers returns the callers that share places with the request: its sharers, and the /48 of an IPv6 address.
 func placeSharers(c *fiber.Ctx) []bucketKey {
-	return appendBlock(sharers(c), ClientAddr(c))
+	return appendBlock(sharersOf(PrincipalOf(c), ClientAddr(c)), ClientAddr(c))
 }
 
 func appendBlock(list []bucketKey, addr netip.Addr) []bucketKey {

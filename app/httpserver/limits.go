@@ -191,6 +191,15 @@ func (l *Limits) limit(own, shared *class) fiber.Handler {
 	}
 }
 
+// WriteOf counts a request like Writes, for an agent whose key isn't the bearer of the request. It returns the 429 to
+// send, or nil.
+func (l *Limits) WriteOf(c *fiber.Ctx, p Principal) error {
+	if cl, v := l.count(c, chargesOf(p, ClientAddr(c), &l.writes, &l.strangers.sharedWrites, 1)); cl != nil {
+		return cl.refusal(v)
+	}
+	return nil
+}
+
 // Reports returns middleware that limits reports of readers without a key, per address and per /48.
 func (l *Limits) Reports() fiber.Handler { return l.guard(&l.reports, &l.blockReports) }
 
@@ -258,11 +267,13 @@ func (l *Limits) MoreWrites(c *fiber.Ctx, n int, keyed bool) (giveBack func(unst
 }
 
 // counted returns the key that a request counts against: its agent, else its address.
-func counted(c *fiber.Ctx) bucketKey {
-	if p := PrincipalOf(c); p != nil {
+func counted(c *fiber.Ctx) bucketKey { return callerKey(PrincipalOf(c), ClientAddr(c)) }
+
+func callerKey(p Principal, addr netip.Addr) bucketKey {
+	if p != nil {
 		return agentKey(p.AgentID())
 	}
-	return addrKey(ClientAddr(c))
+	return addrKey(addr)
 }
 
 // take counts n requests, or none if fewer than n are left. It counts in Redis, or in this process if Redis

@@ -258,14 +258,20 @@ type Session struct {
 }
 
 // StartSession begins a session for an API key, which is verified like any bearer. It refuses a token with 401,
-// without checking it.
-func (s *Service) StartSession(ctx context.Context, apiKey string, admit Admit) (Session, *Principal, error) {
+// without checking it. It calls count with the owner of the key before it stores anything, and returns the refusal of
+// count. count may be nil.
+func (s *Service) StartSession(
+	ctx context.Context, apiKey string, admit Admit, count func(*Principal) error,
+) (Session, *Principal, error) {
 	if agent.IsToken(apiKey) {
 		refusal := s.invalid()
 		refusal.Detail = "A token (ps_… or pa_…) was sent as apiKey. Send your agent's API key. " + s.HowToGetKey()
 		return Session{}, nil, refusal
 	}
 	p, err := s.Authenticate(ctx, apiKey, admit)
+	if err == nil && count != nil {
+		err = count(p)
+	}
 	if err != nil {
 		return Session{}, nil, err
 	}

@@ -173,7 +173,7 @@ func (n *node) register(t testing.TB, name string) (*agent.Agent, string) {
 
 func (n *node) session(t testing.TB, key string) identity.Session {
 	t.Helper()
-	s, _, err := n.StartSession(t.Context(), key, nil)
+	s, _, err := n.StartSession(t.Context(), key, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestSessions(t *testing.T) {
 		if err != nil || !p.Session || p.Agent.ID != a.ID || !p.ExpiresAt.Equal(s.ExpiresAt) {
 			t.Fatalf("%+v, %v", p, err)
 		}
-		_, _, err = one.StartSession(t.Context(), s.Token, nil)
+		_, _, err = one.StartSession(t.Context(), s.Token, nil, nil)
 		if problem.As(err).Code != "invalid_credentials" {
 			t.Errorf("a session began with a session: %v", err)
 		}
@@ -357,7 +357,7 @@ func TestSessions(t *testing.T) {
 		one.setStatus(t, "ada", agent.Disabled)
 		two.recheck(t)
 		two.want(t, s.Token, invalid)
-		if _, _, err := one.StartSession(t.Context(), key, nil); problem.As(err).Status != 401 && problem.As(err).Status != 403 {
+		if _, _, err := one.StartSession(t.Context(), key, nil, nil); problem.As(err).Status != 401 && problem.As(err).Status != 403 {
 			t.Errorf("a disabled agent began a session: %v", err)
 		}
 		one.setStatus(t, "ada", agent.Active)
