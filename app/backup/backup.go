@@ -101,10 +101,13 @@ func newTemp(file string) (string, error) {
 	return f.Name(), f.Close()
 }
 
+// beside are the suffixes of a SQLite file and of the files that SQLite writes beside it.
+var beside = []string{"", "-wal", "-shm", "-journal"}
+
 // remove deletes an incomplete file and SQLite's files beside it.
 func remove(temp string) error {
 	var failed []error
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+	for _, suffix := range beside {
 		if err := os.Remove(temp + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = append(failed, err)
 		}

@@ -466,10 +466,55 @@ func TestSchedule(t *testing.T) {
 		if state, err := backup.ReadState(t.Context(), s.DB); err != nil || !state.At.Equal(now) || state.Late(now, s.Every) {
 			t.Errorf("after the clock was set back: %+v, %v", state, err)
 		}
+		files("123000", "140000")
+		now = noon.Add(90 * time.Minute)
+		if err := tick(); err != nil {
+			t.Fatal(err)
+		}
+		files("123000", "133000")
 
 		s.Dir = filepath.Join(dir, "mine.db")
 		if err := s.Check(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "BACKUP_DIR: ") {
 			t.Error(err)
+		}
+	})
+}
+
+// TestScheduleRemovesUnfinishedFiles checks that the files of a killed attempt don't take the space of the next one,
+// even if that fails. On Postgres, a file that was written lately may be that of another node.
+func TestScheduleRemovesUnfinishedFiles(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string, kind database.Kind) {
+		dir, suffix := t.TempDir(), map[database.Kind]string{database.SQLite: ".db", database.Postgres: ".dump"}[kind]
+		s := &backup.Schedule{
+			DB: open(t, address), Database: dbtest.Empty(t, kind), Dir: dir, Every: time.Hour, Keep: 2, Now: clock, Log: slog.New(slog.DiscardHandler),
+		}
+		killed := "pulsecast-20261121T120000Z" + suffix + ".123.part"
+		for name, c := range map[string]struct {
+			age  time.Duration
+			left bool
+		}{
+			killed:              {13 * time.Hour, false},
+			killed + "-journal": {13 * time.Hour, false},
+			killed + "-wal":     {-13 * time.Hour, false}, // a clock was ahead
+			"pulsecast-20261122T110000Z" + suffix + ".4.part":     {time.Hour, kind == database.Postgres},
+			"pulsecast-20261122T110000Z" + suffix + ".4.part-wal": {time.Hour, kind == database.Postgres},
+			"pulsecast-monday" + suffix + ".5.part":               {13 * time.Hour, true}, // of the command
+			"pulsecast-20261121T110000Z" + suffix:                 {13 * time.Hour, true},
+		} {
+			file := filepath.Join(dir, name)
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(file, time.Time{}, noon.Add(-c.age)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Tick(t.Context()); err == nil {
+				t.Fatal("a backup of an empty database succeeded")
+			}
+			if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) == c.left {
+				t.Errorf("%s: got error %v, want it left: %t", name, err, c.left)
+			}
 		}
 	})
 }

@@ -126,7 +126,7 @@ func restoreSQLite(ctx context.Context, path, file string, now func() time.Time)
 // checkFree fails if any file of a database is at the path. SQLite would apply an old log to the
 // restored file.
 func checkFree(path string) error {
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+	for _, suffix := range beside {
 		info, err := os.Stat(path + suffix)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -1,9 +1,11 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -38,11 +40,11 @@ func (s *Schedule) Check(ctx context.Context) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("BACKUP_DIR: %w", err)
 	}
-	f, err := os.CreateTemp(s.Dir, prefix+"*"+partSuffix)
+	temp, err := newTemp(filepath.Join(s.Dir, s.nameAt(s.Now())))
 	if err != nil {
-		return fmt.Errorf("BACKUP_DIR: cannot write to %s: %w", s.Dir, errors.Unwrap(err))
+		return fmt.Errorf("BACKUP_DIR: cannot write to %s: %w", s.Dir, cmp.Or(errors.Unwrap(err), err))
 	}
-	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+	if err := remove(temp); err != nil {
 		return fmt.Errorf("BACKUP_DIR: %w", err)
 	}
 	if s.DB.Kind == database.Postgres {
@@ -67,6 +69,9 @@ func (s *Schedule) Tick(ctx context.Context) (next time.Duration, err error) {
 	if wait := state.At.Add(s.Every).Sub(now); !state.At.IsZero() && wait > 0 && !state.ahead(now) {
 		return min(wait, Interval), nil
 	}
+	if err := s.removeUnfinished(now); err != nil {
+		s.Log.Warn("incomplete backups not removed", "error", err)
+	}
 	r, err := s.make(ctx, now)
 	if err != nil {
 		state.FailedAt, state.Failures = now, state.Failures+1
@@ -79,7 +84,7 @@ func (s *Schedule) Tick(ctx context.Context) (next time.Duration, err error) {
 	if err := state.save(ctx, s.DB); err != nil {
 		return 0, err
 	}
-	return min(s.Every, Interval), s.prune(now)
+	return min(s.Every, Interval), s.prune(state.Name, now)
 }
 
 // prefix starts the names of the schedule's backups. The time and the suffix of the kind follow.
@@ -92,39 +97,85 @@ func suffixOf(kind database.Kind) string {
 	return map[database.Kind]string{database.SQLite: ".db", database.Postgres: ".dump"}[kind]
 }
 
-func (s *Schedule) make(ctx context.Context, now time.Time) (*Report, error) {
-	name := prefix + now.UTC().Format(nameFormat) + suffixOf(s.DB.Kind)
-	return Make(ctx, Options{Database: s.Database, File: filepath.Join(s.Dir, name)})
+// nameAt returns the name of a backup made at a time.
+func (s *Schedule) nameAt(at time.Time) string {
+	return prefix + at.UTC().Format(nameFormat) + suffixOf(s.DB.Kind)
 }
 
-// prune deletes the oldest backups beyond Keep, and incomplete files left by crashes. Call it after
-// a backup was verified.
-func (s *Schedule) prune(now time.Time) error {
+func (s *Schedule) make(ctx context.Context, now time.Time) (*Report, error) {
+	return Make(ctx, Options{Database: s.Database, File: filepath.Join(s.Dir, s.nameAt(now))})
+}
+
+// removeUnfinished deletes the files of attempts that were killed, so that they don't take the space of the next one.
+// On SQLite no other node makes backups, so each such file is left over. On Postgres, another node that shares the folder
+// may still be stopping after it lost the lease. There a file is left over if it wasn't written for longer than an
+// attempt takes.
+func (s *Schedule) removeUnfinished(now time.Time) error {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, e := range entries {
+		if !s.unfinished(e.Name()) {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && (s.DB.Kind == database.SQLite || now.Sub(info.ModTime()).Abs() > 2*Timeout) {
+			err = os.Remove(filepath.Join(s.Dir, e.Name()))
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// prune deletes the oldest backups beyond Keep, but never the one just written. Call it after that one was verified.
+func (s *Schedule) prune(written string, now time.Time) error {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
 		return fmt.Errorf("look for old backups: %w", err)
 	}
-	var whole, old []string
+	var others []string
 	for _, e := range entries {
-		switch name := e.Name(); {
-		case s.named(name):
-			whole = append(whole, name)
-		case strings.HasPrefix(name, prefix) && strings.HasSuffix(name, partSuffix):
-			if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > 2*Timeout {
-				old = append(old, name)
-			}
+		if e.Name() != written && s.named(e.Name()) {
+			others = append(others, e.Name())
 		}
 	}
-	slices.Sort(whole)
-	old = append(old, whole[:max(0, len(whole)-s.Keep)]...)
+	s.sortByAge(others, now)
 	var failed []error
-	for _, name := range old {
-		failed = append(failed, remove(filepath.Join(s.Dir, name)))
+	for _, name := range others[:max(0, len(others)-(s.Keep-1))] {
+		failed = append(failed, os.Remove(filepath.Join(s.Dir, name)))
 	}
 	if err := errors.Join(failed...); err != nil {
 		return fmt.Errorf("remove old backups: %w", err)
 	}
 	return nil
+}
+
+// sortByAge sorts names of backups, the oldest first. Names of the future come before all others, because a clock was
+// ahead when they were made. They would otherwise outlive every backup that is made until then.
+func (s *Schedule) sortByAge(names []string, now time.Time) {
+	latest := s.nameAt(now.Add(clockTolerance))
+	slices.SortFunc(names, func(a, b string) int {
+		if (a > latest) != (b > latest) {
+			return strings.Compare(b, a) // the greater name is of the future
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// unfinished reports whether a file belongs to an incomplete backup of this schedule.
+func (s *Schedule) unfinished(file string) bool {
+	for _, suffix := range beside {
+		if part, ok := strings.CutSuffix(file, partSuffix+suffix); ok {
+			whole := strings.LastIndexByte(part, '.') // newTemp has put a random number after it
+			return whole > 0 && s.named(part[:whole])
+		}
+	}
+	return false
 }
 
 // named reports whether a file has the name of a backup of this schedule.

@@ -50,9 +50,11 @@ func (s *State) save(ctx context.Context, db bun.IDB) error {
 // patience is how late a backup may be, because making it takes time.
 const patience = time.Hour
 
-// ahead reports whether the latest backup seems to be of the future: the clock was ahead when it was made. A minute is
-// what the clocks of two nodes may differ by.
-func (s *State) ahead(now time.Time) bool { return s.At.After(now.Add(time.Minute)) }
+// clockTolerance is what the clocks of two nodes may differ by.
+const clockTolerance = time.Minute
+
+// ahead reports whether the latest backup seems to be of the future: the clock was ahead when it was made.
+func (s *State) ahead(now time.Time) bool { return s.At.After(now.Add(clockTolerance)) }
 
 // Late reports whether the latest backup is older than the schedule allows, or of the future.
 func (s *State) Late(now time.Time, every time.Duration) bool {
