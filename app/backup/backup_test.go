@@ -518,3 +518,27 @@ func TestScheduleRemovesUnfinishedFiles(t *testing.T) {
 		}
 	})
 }
+
+// TestPoolerIsRefused checks that a backup and a restore through a pooler in transaction mode are refused. pg_dump and
+// pg_restore would leave its connections to other clients without a search_path.
+func TestPoolerIsRefused(t *testing.T) {
+	t.Parallel()
+	direct := dbtest.URL(t, database.Postgres)
+	file, _ := mustMake(t, direct)
+	address, dir := dbtest.StartPooler(t, direct, "transaction"), t.TempDir()
+	refused := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "DATABASE_URL leads through a connection pooler") || !strings.Contains(err.Error(), "name Postgres itself") {
+			t.Errorf("%s: got error %v", what, err)
+		}
+	}
+	_, err := backup.Make(t.Context(), backup.Options{Database: address, File: filepath.Join(dir, "backup")})
+	refused("a backup", err)
+	_, err = backup.Restore(t.Context(), dbtest.StartPooler(t, dbtest.Empty(t, database.Postgres), "transaction"), file, clock)
+	refused("a restore", err)
+	s := &backup.Schedule{DB: open(t, address), Database: address, Dir: dir, Every: time.Hour, Keep: 2, Now: clock, Log: slog.New(slog.DiscardHandler)}
+	refused("the check of a schedule", s.Check(t.Context()))
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("files left: %v, error %v", left, err)
+	}
+}

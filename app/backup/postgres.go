@@ -16,6 +16,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
+// errPooled says that a backup or a restore can't be made through a pooler. pg_dump and pg_restore set search_path outside a
+// transaction. The pooler then gives the connection to other clients, which find no tables.
+var errPooled = errors.New("DATABASE_URL leads through a connection pooler, whose other clients would find no tables after pg_dump or " +
+	"pg_restore: name Postgres itself")
+
 // writePostgres counts the predictions in a snapshot and runs pg_dump on the same snapshot.
 func writePostgres(ctx context.Context, address, temp string) (r *Report, err error) {
 	conn, err := pgx.Connect(ctx, address)
@@ -23,6 +28,9 @@ func writePostgres(ctx context.Context, address, temp string) (r *Report, err er
 		return nil, fmt.Errorf("connect to Postgres: %w", err)
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	if pooled, err := database.IsPooled(ctx, conn); err != nil || pooled {
+		return nil, cmp.Or(err, errPooled)
+	}
 	dump, err := toolFor(ctx, conn, "pg_dump")
 	if err != nil {
 		return nil, err

@@ -33,6 +33,9 @@ func restorePostgres(ctx context.Context, address, file string, now func() time.
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if db.Pooled {
+		return nil, errPooled
+	}
 	hash, err := hashOf(file)
 	if err != nil {
 		return nil, err

@@ -34,8 +34,8 @@ const Interval = time.Minute
 // Timeout is the maximum duration of one backup.
 const Timeout = 6 * time.Hour
 
-// Check checks that backups can be made: it creates the folder, writes a file into it and looks for
-// pg_dump. The error names the setting to change.
+// Check checks that backups can be made: it creates the folder, writes a file into it, and
+// looks for pg_dump and a connection pooler. The error names the setting to change.
 func (s *Schedule) Check(ctx context.Context) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("BACKUP_DIR: %w", err)
@@ -46,6 +46,9 @@ func (s *Schedule) Check(ctx context.Context) error {
 	}
 	if err := remove(temp); err != nil {
 		return fmt.Errorf("BACKUP_DIR: %w", err)
+	}
+	if s.DB.Pooled {
+		return fmt.Errorf("BACKUP_EVERY: %w", errPooled)
 	}
 	if s.DB.Kind == database.Postgres {
 		if _, err := findTool(ctx, "pg_dump", 0); err != nil {

@@ -17,12 +17,13 @@ var errPooledReplica = errors.New("DATABASE_REPLICA_URL leads through a connecti
 // CockroachDB accepts but doesn't hold.
 var errCockroach = errors.New("DATABASE_URL names a CockroachDB, which has no advisory locks: name a Postgres")
 
-// isPooled reports whether a pooler, such as PgBouncer, stands between the connection and Postgres.
+// IsPooled reports whether a pooler, such as PgBouncer, stands between the connection and Postgres.
 // A pooler may use another server connection for each transaction, so it reports a process id that
 // isn't the server's.
-func isPooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
+func IsPooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	var server uint32
-	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&server); err != nil {
+	// A prepared statement may be unknown to the server connection that executes it.
+	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&server); err != nil {
 		return false, fmt.Errorf("look for a connection pooler: %w", err)
 	}
 	return server != conn.PgConn().PID(), nil
@@ -40,7 +41,7 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 		if server.PgConn().ParameterStatus("crdb_version") != "" {
 			return errCockroach
 		}
-		db.Pooled, err = isPooled(ctx, server)
+		db.Pooled, err = IsPooled(ctx, server)
 		return err
 	})
 	if err = errors.Join(err, conn.Close()); err != nil || !db.Pooled {
@@ -68,7 +69,7 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 // refusePooler refuses a replica behind a pooler. If the primary isn't pooled, connections to the
 // replica keep prepared statements too, which a pooler doesn't allow.
 func refusePooler(ctx context.Context, conn *pgx.Conn) error {
-	if pooled, err := isPooled(ctx, conn); err != nil || pooled {
+	if pooled, err := IsPooled(ctx, conn); err != nil || pooled {
 		return errors.Join(err, errPooledReplica)
 	}
 	return nil

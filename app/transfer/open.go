@@ -21,7 +21,7 @@ func (c *copier) openSource(ctx context.Context) (closeAll func() error, err err
 			return nil, err
 		}
 	}
-	if c.from, err = database.Open(ctx, c.From); err != nil {
+	if c.from, err = openDirect(ctx, c.From); err != nil {
 		return nil, err
 	}
 	unlock, err := c.from.Claim()
@@ -39,6 +39,16 @@ func (c *copier) openSource(ctx context.Context) (closeAll func() error, err err
 		return nil, errors.Join(err, release())
 	}
 	return func() error { return errors.Join(c.source.close(), release()) }, nil
+}
+
+// openDirect opens a side, but not through a connection pooler. The connections of a pooler would count as those of
+// servers, and PgBouncer before version 1.21 can't prepare the statements of a copy.
+func openDirect(ctx context.Context, address string) (*database.DB, error) {
+	db, err := database.Open(ctx, address)
+	if err == nil && db.Pooled {
+		return nil, errors.Join(errors.New("it leads through a connection pooler: name Postgres itself"), db.Close())
+	}
+	return db, err
 }
 
 const (
@@ -85,7 +95,7 @@ func (c *copier) checkSource(ctx context.Context) error {
 
 // openTarget opens the target. It sets c.state if the target holds an interrupted copy.
 func (c *copier) openTarget(ctx context.Context) (closeAll func() error, err error) {
-	if c.to, err = database.Open(ctx, c.To); err != nil {
+	if c.to, err = openDirect(ctx, c.To); err != nil {
 		return nil, err
 	}
 	unlock, err := c.to.Claim()

@@ -315,6 +315,10 @@ func TestRefusals(t *testing.T) {
 	refused(served, newFile(t), "1 other connections are open")
 	shut(t, server)
 
+	pooled := dbtest.StartPooler(t, to, "transaction")
+	refused(pooled, newFile(t), "the source: it leads through a connection pooler: name Postgres itself")
+	refused(from, pooled, "the target: it leads through a connection pooler")
+
 	db := open(t, from)
 	if _, err := db.ExecContext(t.Context(), "INSERT INTO bun_migrations (name, group_id) VALUES ('20991231000001', 9)"); err != nil {
 		t.Fatal(err)
