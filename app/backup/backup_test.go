@@ -542,3 +542,28 @@ func TestPoolerIsRefused(t *testing.T) {
 		t.Errorf("files left: %v, error %v", left, err)
 	}
 }
+
+// TestRestoreAfterMigrateCommands checks that Postgres databases without tables can be restored into although the
+// migrations were listed, or undone.
+func TestRestoreAfterMigrateCommands(t *testing.T) {
+	t.Parallel()
+	file, _ := mustMake(t, dbtest.URL(t, database.Postgres))
+	for name, c := range map[string]struct {
+		address string
+		run     func(db *database.DB) error
+	}{
+		"status": {dbtest.Empty(t, database.Postgres), func(db *database.DB) error { _, err := db.Migrations(t.Context()); return err }},
+		"down":   {dbtest.URL(t, database.Postgres), func(db *database.DB) error { _, err := db.Rollback(t.Context()); return err }},
+	} {
+		db := open(t, c.address)
+		if err := c.run(db); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := backup.Restore(t.Context(), c.address, file, clock); err != nil {
+			t.Errorf("after migrate %s: %v", name, err)
+		}
+		if names, err := db.Migrate(t.Context()); err != nil || len(names) > 0 {
+			t.Errorf("after migrate %s and the restore: migrations %q, error %v", name, names, err)
+		}
+	}
+}

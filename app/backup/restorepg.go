@@ -45,7 +45,11 @@ func restorePostgres(ctx context.Context, address, file string, now func() time.
 		return nil, err
 	}
 	if !filled {
-		if err := runRestore(ctx, address, file); err != nil {
+		err := db.ForgetMigrations(ctx)
+		if err == nil {
+			err = runRestore(ctx, address, file)
+		}
+		if err != nil {
 			return nil, errors.Join(err, unmarkEmpty(context.WithoutCancel(ctx), db, in))
 		}
 	}

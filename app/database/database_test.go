@@ -45,6 +45,29 @@ func TestMigrateUpAndDown(t *testing.T) {
 	})
 }
 
+// TestStatusCreatesNothing checks that listing the migrations leaves an empty database empty.
+func TestStatusCreatesNothing(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenAt(t, dbtest.Empty(t, kind))
+			status, err := db.Migrations(t.Context())
+			if err != nil || len(status) == 0 || status[0].Applied {
+				t.Errorf("status %v: %v", status, err)
+			}
+			count := "SELECT count(*) FROM sqlite_master"
+			if kind == database.Postgres {
+				count = "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+			}
+			var n int
+			if err := db.QueryRowContext(t.Context(), count).Scan(&n); err != nil || n > 0 {
+				t.Errorf("%d tables and indexes were created, %v", n, err)
+			}
+		})
+	}
+}
+
 // cut is a query hook that cancels a context at a change of the table of migrations.
 type cut struct {
 	change int // 1 is the first

@@ -5,11 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/migrate"
-
-	"github.com/pulsecast/pulsecast/migrations"
 )
 
 // migrationLock is the key of the advisory lock that nodes take when they migrate, so that nodes
@@ -42,30 +41,45 @@ type Migration struct {
 	Applied bool
 }
 
-// Migrations lists all migrations and whether each is applied.
+// Migrations lists all migrations and whether each is applied. It changes nothing.
 func (db *DB) Migrations(ctx context.Context) ([]Migration, error) {
-	m, err := db.migrator()
+	set, err := embedded()
 	if err != nil {
 		return nil, err
 	}
-	if err := m.Init(ctx); err != nil {
-		return nil, fmt.Errorf("prepare migrations: %w", err)
-	}
-	all, err := m.MigrationsWithStatus(ctx)
+	applied, err := db.Applied(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read migrations: %w", err)
+		return nil, err
 	}
-	out := make([]Migration, 0, len(all))
-	for _, one := range all {
-		out = append(out, Migration{Name: one.String(), Applied: one.IsApplied()})
+	var out []Migration
+	for _, one := range set.Sorted() {
+		out = append(out, Migration{Name: one.String(), Applied: slices.Contains(applied, one.Name)})
 	}
 	return out, nil
 }
 
+// ForgetMigrations drops Bun's tables, which Rollback leaves empty, so that a restore can create them. It fails if a
+// migration is applied.
+func (db *DB) ForgetMigrations(ctx context.Context) error {
+	applied, err := db.Applied(ctx)
+	if err != nil {
+		return err
+	}
+	if len(applied) > 0 {
+		return fmt.Errorf("the database has a record of migrations (%s); name an empty one", applied[0])
+	}
+	for _, table := range []string{"bun_migrations", "bun_migration_locks"} {
+		if _, err := db.NewRaw("DROP TABLE IF EXISTS ?", bun.Ident(table)).Exec(ctx); err != nil {
+			return fmt.Errorf("drop %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
 func (db *DB) migrator() (*migrate.Migrator, error) {
-	set := migrate.NewMigrations()
-	if err := set.Discover(migrations.Files); err != nil {
-		return nil, fmt.Errorf("read embedded migrations: %w", err)
+	set, err := embedded()
+	if err != nil {
+		return nil, err
 	}
 	return migrate.NewMigrator(db.DB, set,
 		migrate.WithTemplateData(db.Kind.words()),

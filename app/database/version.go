@@ -31,11 +31,20 @@ func (db *DB) Applied(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Known lists the numbers of this program's migrations, in order.
-func Known() ([]string, error) {
+// embedded returns this program's migrations.
+func embedded() (*migrate.Migrations, error) {
 	set := migrate.NewMigrations()
 	if err := set.Discover(migrations.Files); err != nil {
 		return nil, fmt.Errorf("read embedded migrations: %w", err)
+	}
+	return set, nil
+}
+
+// Known lists the numbers of this program's migrations, in order.
+func Known() ([]string, error) {
+	set, err := embedded()
+	if err != nil {
+		return nil, err
 	}
 	var names []string
 	for _, m := range set.Sorted() {
