@@ -209,6 +209,16 @@ func TestPlainCopy(t *testing.T) {
 	}
 }
 
+// TestBackupsWithoutWorker checks that a node with a schedule but no worker says that it makes no backups.
+func TestBackupsWithoutWorker(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "BACKUP_DIR=" + t.TempDir(), "BACKUP_EVERY=24h"}, "serve", "--no-worker")
+	p.stop(syscall.SIGTERM) // so that the whole log has arrived
+	if said := p.out.String(); !strings.Contains(said, "BACKUP_EVERY is set, but this node runs no worker") {
+		t.Error(said)
+	}
+}
+
 // TestScheduledBackups checks that a server makes its first backup soon after its start, and warns
 // if it can't.
 func TestScheduledBackups(t *testing.T) {

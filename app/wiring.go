@@ -14,6 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/compat/metaculus"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
@@ -66,10 +67,8 @@ func (a *App) buildDomain() {
 // buildOperations builds the worker and what operators watch. It listens on METRICS_ADDR and tries
 // BACKUP_DIR, so that a wrong setting stops the start.
 func (a *App) buildOperations(ctx context.Context) error {
-	if s := a.backups(); s != nil && a.opts.Worker {
-		if err := s.Check(ctx); err != nil {
-			return err
-		}
+	if err := a.checkBackups(ctx); err != nil {
+		return err
 	}
 	a.monitor = a.newMonitor()
 	a.metrics = metrics.New(
@@ -86,6 +85,23 @@ func (a *App) buildOperations(ctx context.Context) error {
 		return nil
 	}
 	return a.metrics.Listen(a.cfg.MetricsAddr)
+}
+
+// checkBackups checks that this node can make the scheduled backups. A node without a worker only warns if no other node
+// has ever made one.
+func (a *App) checkBackups(ctx context.Context) error {
+	s := a.backups()
+	if s == nil || a.opts.Beside {
+		return nil
+	}
+	if a.opts.Worker {
+		return s.Check(ctx)
+	}
+	state, err := backup.ReadState(ctx, a.DB.Reader)
+	if err == nil && state.Since.IsZero() {
+		a.Log.Warn("BACKUP_EVERY is set, but this node runs no worker and no other node has made a backup yet: set it on a node with a worker too")
+	}
+	return err
 }
 
 // checkDatabase returns why the database can't be read or written, or nil if it can.
@@ -338,9 +354,7 @@ func (a *App) warnings() []string {
 		list = append(list, r.Warning())
 	}
 	list = append(list, a.archiveWarnings()...)
-	if a.backupsTroubled() {
-		list = append(list, "no scheduled backup was made when it was due: the log says why")
-	}
+	list = append(list, a.backupWarnings()...)
 	if b := a.DB.Breaker; b.ClockOff() {
 		list = append(list, fmt.Sprintf(
 			"the clock of this node is %s off the database's, so it runs no jobs: run an NTP client", b.ClockOffset().Abs().Round(time.Second)))
@@ -348,13 +362,19 @@ func (a *App) warnings() []string {
 	return list
 }
 
-// backupsTroubled reports whether scheduled backups fail or are late. It is false if the database
+// backupWarnings returns what is wrong with the scheduled backups. It returns nothing if the database
 // doesn't answer, because health reports that separately.
-func (a *App) backupsTroubled() bool {
+func (a *App) backupWarnings() []string {
 	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
 	defer cancel()
 	b, scheduled, err := a.monitor.Backups(ctx)
-	return err == nil && scheduled && b.Troubled()
+	switch {
+	case err != nil || !scheduled || !b.Troubled():
+		return nil
+	case b.At.IsZero() && !b.Failing():
+		return []string{"no scheduled backup was ever made: check that a node with BACKUP_EVERY runs the worker"}
+	}
+	return []string{"no scheduled backup was made when it was due: the log says why"}
 }
 
 // archiveWarnings returns what is wrong with the archive. It returns nothing if the database

@@ -290,6 +290,23 @@ func TestBackupsThatFail(t *testing.T) {
 	})
 }
 
+// TestBackupsThatNeverRun checks that the alert begins if no node follows the schedule.
+func TestBackupsThatNeverRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		p := newWorld(t, db)
+		p.backups = 24 * time.Hour
+		p.restart()
+		p.now = noon.Add(24*time.Hour + 50*time.Minute)
+		p.tick()
+		p.now = noon.Add(25*time.Hour + 10*time.Minute)
+		p.tick("backup firing")
+		if text := p.heard[0].Text; !strings.Contains(text, "no scheduled backup was made yet") {
+			t.Errorf("%q", text)
+		}
+	})
+}
+
 // TestAConditionThatCannotBeRead checks that such a condition leaves its alert unchanged and
 // doesn't affect the others.
 func TestAConditionThatCannotBeRead(t *testing.T) {

@@ -174,7 +174,7 @@ func (s *states) Collect(ch chan<- prometheus.Metric) {
 
 func (s *states) collectBackups(ch chan<- prometheus.Metric, b *monitor.Backups) {
 	if b.Since.IsZero() {
-		return
+		return // no schedule
 	}
 	if !b.At.IsZero() {
 		gauge(ch, s.backupAt, float64(b.At.UnixMilli())/1000)

@@ -35,11 +35,14 @@ type Options struct {
 	Disk func() (Disk, error)
 }
 
-// Monitor reads the state of the service. It has no state and is safe for concurrent use.
-type Monitor struct{ options Options }
+// Monitor reads the state of the service. It is safe for concurrent use.
+type Monitor struct {
+	options Options
+	started time.Time
+}
 
 // New returns a Monitor.
-func New(o Options) *Monitor { return &Monitor{o} }
+func New(o Options) *Monitor { return &Monitor{o, o.Now()} }
 
 // Feed is what this node serves of a feed, and the state of its readings.
 type Feed struct {
@@ -109,12 +112,16 @@ type Backups struct {
 // Troubled returns whether an operator must look at the backups.
 func (b *Backups) Troubled() bool { return b.Late || b.Failing() }
 
-// Backups returns the state of the scheduled backups. scheduled is false without a schedule.
+// Backups returns the state of the scheduled backups. scheduled is false without a schedule. If the schedule has never
+// run on any node, Since is the start of this process, so that a schedule that no worker follows becomes late.
 func (m *Monitor) Backups(ctx context.Context) (b Backups, scheduled bool, err error) {
 	if m.options.BackupEvery == 0 {
 		return b, false, nil
 	}
 	b.State, err = backup.ReadState(ctx, m.options.DB.Reader)
+	if b.Since.IsZero() {
+		b.Since = m.started
+	}
 	b.Late = b.State.Late(m.options.Now(), m.options.BackupEvery)
 	return b, true, err
 }
