@@ -75,6 +75,8 @@ func TestDoctorOfAHealthyService(t *testing.T) {
 			startProcess(t, settings, "serve")
 			if kind == database.SQLite {
 				want = append(want, "ok    database       a server or worker is running on it")
+			} else {
+				want = append(want, "warn  archive        file://")
 			}
 			examine(t, settings, 0, want...)
 		})

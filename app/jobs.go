@@ -84,7 +84,8 @@ func (a *App) exporters() []archive.Exporter {
 	}}
 }
 
-// seal returns the function that the sealing job runs. If the archive doesn't answer this node, another one may reach it.
+// seal returns the function that the sealing job runs. If it fails, the job is handed over: another node may reach an
+// archive that doesn't answer this one, or have files that are missing here.
 func (a *App) seal(s *archive.Sealer) func(context.Context) (time.Duration, error) {
 	return func(ctx context.Context) (time.Duration, error) {
 		if a.BeforeSealing != nil {
@@ -94,7 +95,7 @@ func (a *App) seal(s *archive.Sealer) func(context.Context) (time.Duration, erro
 		}
 		next, err := s.Tick(ctx)
 		err = errors.Join(err, a.News.DropErased(ctx)) // the sealer erases posts that their source has deleted
-		if errors.Is(err, archive.ErrSilent) {
+		if _, unsealed := errors.AsType[*archive.Unsealed](err); unsealed {
 			err = worker.HandOver(err)
 		}
 		return next, err

@@ -25,10 +25,17 @@ const (
 	daysPerRun = 40
 )
 
+// Unsealed is the error of a run that could not seal or erase everything. Another node may reach files that this one
+// doesn't.
+type Unsealed struct{ error }
+
+// Unwrap returns the cause.
+func (u *Unsealed) Unwrap() error { return u.error }
+
 // Tick seals the days that have ended, erases requested texts, and asks the sources whether
 // archived posts still exist. A failed step doesn't stop the others, because an erasure must not
 // wait until an unrelated fault is repaired. It fits worker.Job. It stores for ReadStatus whether
-// sealing and erasing succeeded.
+// sealing and erasing succeeded. If not, the error contains an *Unsealed.
 func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
 	more, err := s.sealAndErase(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
@@ -36,7 +43,9 @@ func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
 	}
 	// A run that took too long is also stored, although its ctx has ended.
 	err = errors.Join(err, noteJob(context.WithoutCancel(ctx), s.DB, s.Now(), err))
-	if err == nil && more {
+	if err != nil {
+		err = &Unsealed{err}
+	} else if more {
 		next = time.Second
 	}
 	return next, errors.Join(err, s.lookForPosts(ctx))

@@ -26,6 +26,9 @@ func (d *doctor) archive(ctx context.Context) {
 		return
 	}
 	d.tryArchive(ctx, storage)
+	if _, embedded := d.cfg.SQLitePath(); !embedded && strings.HasPrefix(d.cfg.ArchiveURL, "file://") {
+		d.say(warn, "archive", "%s is a folder: with several nodes share it between them, or set ARCHIVE_URL to a bucket", d.cfg.ArchiveURL)
+	}
 }
 
 // tryArchive says whether an archive can be written. It waits for an answer in another goroutine, because a call to a
