@@ -35,8 +35,8 @@ func (a *App) jobs() []worker.Job {
 	boards := every("leaderboard", 2*time.Second, a.buildBoards)
 	boards.Timeout = boardsTimeout
 	jobs := []worker.Job{
-		{Name: "markets", Interval: a.cfg.MarketsInterval, Timeout: marketsTimeout, Run: a.Markets.Tick, Planned: a.Markets.Planned},
-		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
+		{Name: "markets", Interval: a.cfg.MarketsInterval, Timeout: marketsTimeout, Outbound: true, Run: a.Markets.Tick, Planned: a.Markets.Planned},
+		{Name: "news", Interval: a.cfg.NewsInterval, Outbound: true, Run: a.News.Tick, Planned: a.News.Planned},
 		boards,
 		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},
 		every("reveal", 2*time.Second, a.reveal),
@@ -51,11 +51,13 @@ func (a *App) jobs() []worker.Job {
 		jobs = append(jobs, worker.Job{Name: "search", Interval: 2 * time.Second, Run: a.mergeWords})
 	}
 	if alerts := a.alerts(); alerts != nil {
-		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
+		job := every("alerts", alert.Interval, alerts.Tick)
+		job.Outbound = true
+		jobs = append(jobs, job)
 	}
 	if s := a.sealer(); s != nil {
 		jobs = append(jobs, worker.Job{Name: "archive", Interval: archive.Interval, Timeout: archive.Timeout, Run: a.seal(s)},
-			worker.Job{Name: "recording", Interval: ingest.RecordingInterval, Timeout: ingest.RecordingTimeout, Run: a.recording.Tick})
+			worker.Job{Name: "recording", Interval: ingest.RecordingInterval, Timeout: ingest.RecordingTimeout, Outbound: true, Run: a.recording.Tick})
 	}
 	if s := a.backups(); s != nil {
 		jobs = append(jobs, worker.Job{Name: "backup", Interval: backup.Interval, Timeout: backup.Timeout, Run: s.Tick})

@@ -1284,11 +1284,13 @@ CREATE TABLE bad_payloads (
 );
 --bun:split
 
--- leases: which node may run each job, and until when. Local; owner worker.
+-- leases: which node may run each job, and until when. failures is how often a job failed in a row before its holder
+-- passed it on. Local; owner worker.
 CREATE TABLE leases (
   name TEXT PRIMARY KEY,
   holder TEXT NOT NULL,
-  expires_at {{.TS}} NOT NULL
+  expires_at {{.TS}} NOT NULL,
+  failures BIGINT NOT NULL DEFAULT 0
 );
 --bun:split
 

@@ -5,6 +5,7 @@
 //	free or expired --acquire--> held --renew, three times per life--> held
 //	held --holder stops--> free            (released, so another node takes over at once)
 //	held --run hands it over--> free       (HandOver; this holder doesn't try again for a while)
+//	held --job fails twice--> expired      (Job.Outbound; after the pause, and this holder waits for others)
 //	held --holder dies---> expired         (the next node that tries takes over)
 //	held --another node has it--> lost     (the running job is cancelled)
 //

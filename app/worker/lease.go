@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +19,7 @@ type lease struct {
 	Name      string `bun:",pk"`
 	Holder    string
 	ExpiresAt time.Time
+	Failures  int // in a row, if the holder has passed the job on; see Job.Outbound
 }
 
 // tooLong is far more than the life of any lease. A lease that would last longer was taken or renewed while a clock was
@@ -33,11 +36,31 @@ func (w *Worker) acquire(ctx context.Context, name string, life time.Duration) (
 	return changed(res, err, "acquire lease of", name)
 }
 
-// renew extends a lease that this worker holds. It returns false if another worker holds it.
+// renew extends a lease that this worker holds, and forgets the failures that it was passed on with. It returns false if
+// another worker holds it.
 func (w *Worker) renew(ctx context.Context, name string, life time.Duration) (bool, error) {
-	res, err := w.db.NewUpdate().Model((*lease)(nil)).Set("expires_at = ?", w.time(w.db, w.now(), life)).
+	res, err := w.db.NewUpdate().Model((*lease)(nil)).Set("expires_at = ?", w.time(w.db, w.now(), life)).Set("failures = 0").
 		Where("name = ?", name).Where("holder = ?", w.holder).Exec(ctx)
 	return changed(res, err, "renew lease of", name)
+}
+
+// end lets a lease that this worker holds expire now, with a number of failures for the next holder.
+func (w *Worker) end(ctx context.Context, name string, failures int) error {
+	_, err := w.db.NewUpdate().Model((*lease)(nil)).Set("expires_at = ?", w.time(w.db, w.now(), 0)).Set("failures = ?", failures).
+		Where("name = ?", name).Where("holder = ?", w.holder).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("end lease of %s: %w", name, err)
+	}
+	return nil
+}
+
+// failures returns the number of failures that the last holder of a lease has left.
+func (w *Worker) failures(ctx context.Context, name string) (n int, err error) {
+	err = w.db.NewSelect().Model((*lease)(nil)).Column("failures").Where("name = ?", name).Scan(ctx, &n)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("read lease of %s: %w", name, err)
+	}
+	return n, nil
 }
 
 // release gives a lease back if holder holds it.

@@ -30,6 +30,10 @@ type Job struct {
 	// five times Interval. If the database can't be used then, the pause ends when it is available
 	// again. The pause is never shorter than next.
 	Run func(ctx context.Context) (next time.Duration, err error)
+	// Outbound is true if the job needs a server other than the database, which another node may reach although this one
+	// can't. Then the second failure in a row and each further one pass the job on: after the pause, another node runs
+	// it. Only if no other node takes it does this one go on, a few seconds later.
+	Outbound bool
 	// Planned, if set, is called after each run with the time of the next one.
 	Planned func(ctx context.Context, at time.Time)
 }
@@ -155,8 +159,13 @@ func (w *Worker) noteClock(ctx context.Context, job Job, off bool) {
 	w.giveBack(ctx, job)
 }
 
-// hold runs a job at its interval until the lease is lost or ctx ends. If a run hands the job over, hold gives the
-// lease back and returns how long this worker must not try for it.
+// passAfter is the number of failures in a row, on whichever nodes, from which an outbound job is passed on. The first may
+// be due to a moment of the source. The pauses before the second and after it are one and two intervals, so another node
+// reads the markets early enough for a prediction that needs a price within settlement.BaselineWithin.
+const passAfter = 2
+
+// hold runs a job at its interval until the lease is lost or ctx ends. If a run hands the job over, or the job is passed
+// on, hold gives the lease back and returns how long this worker must not try for it.
 func (w *Worker) hold(ctx context.Context, job Job) (rest time.Duration) {
 	ctx, lose := context.WithCancel(ctx)
 	var keeper sync.WaitGroup
@@ -164,15 +173,17 @@ func (w *Worker) hold(ctx context.Context, job Job) (rest time.Duration) {
 		defer lose()
 		w.keep(ctx, job)
 	})
-	failures := 0
+	failures, pass := w.inherited(ctx, job), false
 	for ctx.Err() == nil {
 		next, err := w.run(ctx, job)
 		if ctx.Err() != nil {
 			break
 		}
+		outage := false
 		if err != nil {
 			failures++
-			least, outage := next, w.db.Breaker.Err() != nil
+			least := next
+			outage = w.db.Breaker.Err() != nil
 			next = max(backoff(job.Interval, failures), next)
 			w.log.Warn("job failed", "job", job.Name, "failures", failures, "again_in", next.Round(time.Millisecond), "error", err)
 			if outage {
@@ -190,13 +201,43 @@ func (w *Worker) hold(ctx context.Context, job Job) (rest time.Duration) {
 			break
 		}
 		pause(ctx, next)
+		if job.Outbound && failures >= passAfter && !outage && ctx.Err() == nil {
+			pass = true
+			break
+		}
 	}
 	lose()
 	keeper.Wait()
-	if rest > 0 {
+	switch {
+	case pass:
+		w.passOn(ctx, job, failures)
+		rest = job.life() / 2 // others try twice in this time
+	case rest > 0:
 		w.giveBack(ctx, job)
 	}
 	return rest
+}
+
+// inherited returns how many failures in a row the job had when its last holder passed it on, so that the source isn't
+// asked more often than by one node.
+func (w *Worker) inherited(ctx context.Context, job Job) int {
+	if !job.Outbound {
+		return 0
+	}
+	n, err := w.failures(ctx, job.Name)
+	if err != nil {
+		w.log.Warn("earlier failures not read", "job", job.Name, "error", err)
+	}
+	return n
+}
+
+// passOn ends the lease of a job, and keeps the number of failures for the next holder.
+func (w *Worker) passOn(ctx context.Context, job Job, failures int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := w.end(ctx, job.Name, failures); err != nil {
+		w.log.Warn("lease not passed on", "job", job.Name, "error", err)
+	}
 }
 
 // awaitDatabase waits until the database is available again, but no longer than most. It returns how

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -210,6 +211,85 @@ func TestAJobIsHandedOver(t *testing.T) {
 		}
 		stop(t, a)
 	})
+}
+
+// TestAFailingJobPassesToAnotherNode checks that a node that can't reach the server of a job leaves the job to a node that
+// can.
+func TestAFailingJobPassesToAnotherNode(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, db *database.DB) {
+		runs, others := make(chan time.Time, 100), make(chan time.Time)
+		lost := counted(10*time.Second, runs, func() (time.Duration, error) { return 0, errors.New("no route to host") })
+		connected := counted(10*time.Second, others, fine)
+		lost.Outbound, connected.Outbound = true, true
+		a, b := worker(db, lost), worker(db, connected)
+		a.Start(t.Context())
+		began := <-runs
+		b.Start(t.Context())
+		defer stop(t, a)
+		defer stop(t, b)
+		select {
+		case at := <-others:
+			if took := at.Sub(began); took < 20*time.Second {
+				t.Errorf("the other node ran the job %s after the first failure, before the pauses after two were over", took)
+			}
+		case <-time.After(time.Minute):
+			t.Error("the job stays on the node that can't run it")
+			return
+		}
+		failed := len(runs)
+		for range 50 {
+			<-others
+		}
+		if failed != 1 || len(runs) != failed {
+			t.Errorf("the node without a route ran the job %d more times, and %d times after it had passed it on; want 1 and 0", failed, len(runs)-failed)
+		}
+	})
+}
+
+// TestPassingKeepsTheBackoff checks that nodes that all fail don't ask a source more often than one node would, and that a
+// single node goes on.
+func TestPassingKeepsTheBackoff(t *testing.T) {
+	t.Parallel()
+	for nodes := 1; nodes <= 3; nodes += 2 {
+		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, db *database.DB) {
+				runs := make(chan time.Time)
+				var ran [3]atomic.Int32
+				var workers []*Worker
+				for i := range nodes {
+					job := counted(10*time.Second, runs, func() (time.Duration, error) {
+						ran[i].Add(1)
+						return 0, errors.New("down for everyone")
+					})
+					job.Outbound = true
+					workers = append(workers, worker(db, job))
+					workers[i].Start(t.Context())
+				}
+				last := <-runs
+				for failures := range 10 {
+					at, want := <-runs, min(10*time.Second<<failures, 50*time.Second)
+					if gap := at.Sub(last); gap < want*3/4 || gap > want+7*time.Second {
+						t.Errorf("after %d failures the job ran again after %s, want about %s", failures+1, gap, want)
+					}
+					last = at
+				}
+				took := 0
+				for i := range ran {
+					if ran[i].Load() > 0 {
+						took++
+					}
+				}
+				if took < min(nodes, 2) {
+					t.Errorf("only %d of %d nodes tried", took, nodes)
+				}
+				for _, w := range workers {
+					stop(t, w)
+				}
+			})
+		})
+	}
 }
 
 func TestALostLeaseCutsTheRunOff(t *testing.T) {

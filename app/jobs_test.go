@@ -11,8 +11,34 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/news"
 )
+
+// TestReadingPassesToAnotherNode checks that a node that can't reach a source leaves it to a node that can.
+func TestReadingPassesToAnotherNode(t *testing.T) {
+	t.Parallel()
+	address, u := dbtest.URL(t, database.Postgres), newUpstream(t)
+	u.SetMarket("m1", nil)
+	db := dbtest.OpenAt(t, address)
+	until := func(what string, p *process, holds func(s *ingest.FeedState) bool) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			state, _, err := ingest.State(t.Context(), db, "markets")
+			if err == nil && holds(&state) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("not within a minute: %s; %+v, error %v\n%s", what, state, err, p.out)
+			}
+		}
+	}
+	settings := []string{"DATABASE_URL=" + address, "MARKETS_INTERVAL=1s", "ARCHIVE_URL=off"}
+	lost := startProcess(t, settings, "serve")
+	until("the node without a way to the source fails", lost, func(s *ingest.FeedState) bool { return s.Failures > 0 })
+	connected := startProcess(t, append(settings, "POLYMARKET_URL="+u.URL, "POLYMARKET_CLOB_URL="+u.URL), "serve")
+	until("the other node reads the markets", connected, func(s *ingest.FeedState) bool { return !s.SucceededAt.IsZero() })
+}
 
 // TestSealingPassesToTheNodeWithTheFiles checks that a node without the files of the last sealed day leaves sealing to
 // the node that has them.
