@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,6 +41,29 @@ func (p *process) warned(text string) {
 			return strings.Contains(fmt.Sprint(w), "reads go to the primary") && (text == "" || strings.Contains(fmt.Sprint(w), text))
 		}) == (text != "")
 	})
+}
+
+// stale waits until the answer at an address is marked as possibly out of date, with a line in its body, or until it isn't.
+func (p *process) stale(path, line string, want bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		res, err := http.Get(p.base + path)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err = errors.Join(err, res.Body.Close()); err != nil {
+			p.t.Fatal(err)
+		}
+		marked := strings.HasSuffix(res.Header.Get("Cache-Status"), "detail=unavailable") && res.Header.Get("Age") != "" && res.Header.Get("Cache-Control") == "no-store"
+		says := line != "" && strings.Contains(string(body), line)
+		if res.StatusCode == 200 && marked == want && (line == "" || says == want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s: %d, stale %t, %q in the body %t, want %t; %v", path, res.StatusCode, marked, line, says, want, res.Header)
+		}
+	}
 }
 
 // TestReplica checks a node with a replica. It answers while the replica is behind, lost or
@@ -123,9 +147,14 @@ func TestReplica(t *testing.T) {
 	if status, answer := p.call("GET", "/api/stats", key, nil); status != 503 {
 		t.Errorf("without a primary, own reads: %d %v", status, answer)
 	}
+	p.stale("/api/predictions?limit=18", "", true)
+	p.stale("/leaderboard", "This page may be out of date.", true)
+	p.stale("/docs", "This page may be out of date.", false) // made without the database
 	primary.Start()
 	p.until("/api/stats", key, func(a map[string]any) bool { return a["ok"] == true })
 	p.warned("")
+	p.stale("/api/predictions?limit=18", "", false)
+	p.stale("/leaderboard", "This page may be out of date.", false)
 
 	run("pg_promote()")
 	p.warned("promoted")

@@ -114,7 +114,7 @@ func (c *Cache) find(q *Query, side *generation.Side, now time.Time) *Answer {
 	return e.answer
 }
 
-// LastGood returns the last copy and the time at which it was made, even if the copy is no longer
+// LastGood returns the last copy and the time at which it was made, or its StaleSince, even if the copy is no longer
 // good. It is for callers that can't get a new copy. It returns nil if no copy is kept, if it is a
 // day old or if a text or an agent was hidden since.
 func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
@@ -125,10 +125,13 @@ func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 	if e == nil || !e.showsTexts(&side) || now.Sub(e.madeAt) >= lastGoodFor {
 		return nil, time.Time{}
 	}
+	if !e.answer.StaleSince.IsZero() {
+		return e.answer, e.answer.StaleSince
+	}
 	return e.answer, e.madeAt
 }
 
-// Load returns the kept copy if it is good, and otherwise makes one. One caller runs produce. Callers that arrive in
+// Load returns the kept copy if it is good, and otherwise makes one. One caller runs produce, which returns a new Answer. Callers that arrive in
 // the meantime wait and get its result, or its error unless that is memo.Private. Errors aren't kept. With
 // Query.Background, Load may return the previous copy and run produce afterwards. The context of produce ends after
 // five seconds instead of with ctx. It has the values of ctx, but none if produce runs in the background. A waiting
@@ -174,7 +177,7 @@ func (c *Cache) begin(q *Query, side *generation.Side, now time.Time) (kept *Ans
 	if !under && !q.Background {
 		return nil, l, true
 	}
-	if e := c.kept.get(q.Key); e != nil && !q.Current && e.showsTexts(side) && now.Sub(e.goodAt) < c.options.Late {
+	if e := c.kept.get(q.Key); e != nil && !q.Current && !e.outlived(side) && e.showsTexts(side) && now.Sub(e.goodAt) < c.options.Late {
 		kept = e.answer
 	}
 	return kept, l, !under
@@ -213,6 +216,9 @@ func (c *Cache) run(
 		l.answer, err = produce(ctx)
 		return err
 	})
+	if l.err == nil {
+		l.answer.StaleSince = side.StaleSince
+	}
 	return l.answer, l.err
 }
 

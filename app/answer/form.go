@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
@@ -41,6 +42,8 @@ type Form struct {
 type Answer struct {
 	// Value is what the caller of New keeps with the body, if anything. It must not be modified.
 	Value any
+	// StaleSince is the Side.StaleSince of the read that made the answer. A Cache sets it.
+	StaleSince time.Time
 
 	tag        string
 	plain      Form

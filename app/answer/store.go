@@ -41,10 +41,15 @@ func (e *entry) count() int { return e.fixed + e.answer.Size() }
 // goodFor reports whether the topics of q have the same values as before the copy was made, on the
 // primary or on the side that q is read from.
 func (e *entry) goodFor(q *Query, side *generation.Side) bool {
-	if q.Current && !e.exact {
+	if q.Current && !e.exact || e.outlived(side) {
 		return false
 	}
 	return e.stamp.Same(side.Primary, q.Topics) || !q.Current && e.stamp.Same(side.Stamp, q.Topics)
+}
+
+// outlived reports whether the copy is stale, although reads no longer are.
+func (e *entry) outlived(side *generation.Side) bool {
+	return !e.answer.StaleSince.IsZero() && side.StaleSince.IsZero()
 }
 
 // showsTexts reports whether no text and no agent was hidden since the copy was made.

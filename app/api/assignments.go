@@ -78,7 +78,7 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 	if caller(c) != nil {
 		return a.ownAssignments(c, found.Value.(openAssignments))
 	}
-	sendAnswer(c, found, sharedCaching)
+	a.sendFound(c, found, sharedCaching)
 	return nil
 }
 

@@ -69,9 +69,18 @@ func cached[Q comparable](a *API, op operation[Q]) fiber.Handler {
 				return a.sendLastGood(c, &query, err)
 			}
 		}
-		sendAnswer(c, found, caching(c))
+		a.sendFound(c, found, caching(c))
 		return nil
 	}
+}
+
+// sendFound sends an answer. If it was read from a replica that may be too far behind, it is marked like a last good copy.
+func (a *API) sendFound(c *fiber.Ctx, found *answer.Answer, cacheControl string) {
+	if !found.StaleSince.IsZero() {
+		httpserver.MarkStale(c.Context(), a.Now().Sub(found.StaleSince))
+		cacheControl = httpserver.StaleCaching
+	}
+	sendAnswer(c, found, cacheControl)
 }
 
 // query returns the cache query of a request. For a caller with a bearer it first reads the counters of all

@@ -91,7 +91,7 @@ func (a *API) listPrices(c *fiber.Ctx) error {
 			return a.sendLastGood(c, &query, err)
 		}
 	}
-	sendAnswer(c, made, caching(c))
+	a.sendFound(c, made, caching(c))
 	return nil
 }
 

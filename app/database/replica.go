@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync/atomic"
 
 	"github.com/uptrace/bun"
 )
@@ -31,19 +32,28 @@ func (db *DB) AddReplica(address string) error {
 
 type replicaKey struct{}
 
+// replicaUse is the replica of a context.
+type replicaUse struct {
+	*Replica
+	used atomic.Bool // a query has gone to it
+}
+
 // OnReplica returns a context whose queries on db.Reader go to the replica, if they are made by
-// Bun's builders or by Planned. Transactions stay on the primary. A query that writes fails.
-func OnReplica(ctx context.Context, r *Replica) context.Context {
-	return context.WithValue(ctx, replicaKey{}, r)
+// Bun's builders or by Planned. Transactions stay on the primary. A query that writes fails. used reports whether a query
+// has gone to the replica.
+func OnReplica(ctx context.Context, r *Replica) (_ context.Context, used func() bool) {
+	u := &replicaUse{Replica: r}
+	return context.WithValue(ctx, replicaKey{}, u), u.used.Load
 }
 
 // ReadsReplica reports whether the queries of a context go to the replica.
-func ReadsReplica(ctx context.Context) bool { return replicaIn(ctx) != nil }
+func ReadsReplica(ctx context.Context) bool { return ctx.Value(replicaKey{}) != nil }
 
-// replicaIn returns the pool for the queries of a context. It is nil for the primary's pool.
+// replicaIn returns the pool for a query of a context. It is nil for the primary's pool.
 func replicaIn(ctx context.Context) *sql.DB {
-	if r, ok := ctx.Value(replicaKey{}).(*Replica); ok {
-		return r.DB.DB
+	if u, ok := ctx.Value(replicaKey{}).(*replicaUse); ok {
+		u.used.Store(true)
+		return u.DB.DB
 	}
 	return nil
 }

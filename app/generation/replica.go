@@ -123,8 +123,8 @@ func (f *follower) reached(p database.Position) time.Time {
 	return f.freshAt
 }
 
-// late reports whether the replica may lack a commit of the primary that is older than maxLag. A
-// primary that is unavailable commits nothing.
+// late reports whether the replica may lack a commit of the primary that is older than maxLag. While the primary can't be
+// asked, only the commits that it is known to have count. Reads that may lack later ones have a Side.StaleSince.
 func (f *follower) late(seen *sight, now time.Time) bool {
 	if now.Sub(seen.freshAt) <= f.maxLag {
 		return false

@@ -295,6 +295,9 @@ func lostServers(t *testing.T, p *pair) {
 	}
 	p.write("second", generation.Predictions)
 	p.untilRead("second")
+	if since := p.Side(false).StaleSince; !since.IsZero() {
+		t.Errorf("with a primary, reads are stale since %s", since)
+	}
 	p.primary.Stop(dbtest.Kill)
 	for p.db.Breaker.Err() == nil { // the breaker opens within a second
 		time.Sleep(10 * time.Millisecond)
@@ -307,8 +310,22 @@ func lostServers(t *testing.T, p *pair) {
 	if err := p.Check(t.Context()); !database.Unavailable(err) {
 		t.Errorf("a check without the primary: got %v, want unavailable", err)
 	}
+	// The primary may go on for others, so what is read is stale after the allowed lag.
+	side := p.Side(false)
+	stale := time.Now().Add(time.Duration(p.ahead.Load())).Sub(side.StaleSince)
+	if _, replica, err := p.read(side); !replica || err != nil || stale < p.maxLag || stale > time.Minute {
+		t.Errorf("without a primary: replica %t, %v, stale for %s", replica, err, stale)
+	}
+	if err := side.Read(t.Context(), func(context.Context) error { return nil }); err != nil || !side.StaleSince.IsZero() {
+		t.Errorf("a read without a query is stale since %s, %v", side.StaleSince, err)
+	}
 	p.primary.Start()
 	p.until(true)
+	for deadline := time.Now().Add(patience); !p.Side(false).StaleSince.IsZero(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("with the primary back, reads stay stale")
+		}
+	}
 	if _, err := p.db.Replica.ExecContext(t.Context(), "SELECT pg_promote()"); err != nil {
 		t.Fatal(err)
 	}

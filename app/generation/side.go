@@ -2,6 +2,7 @@ package generation
 
 import (
 	"context"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -15,6 +16,9 @@ type Side struct {
 	// Exact is true if the read sees everything that was committed before the last check. Stamp is
 	// then equal to Primary.
 	Exact bool
+	// StaleSince is the time up to which the read surely sees everything, if it may see less than the allowed lag permits:
+	// the primary can't be asked how far it is. It is zero for any other read.
+	StaleSince time.Time
 
 	follower *follower // nil if there is no replica
 	replica  bool
@@ -34,14 +38,18 @@ func (w *Watcher) Side(current bool) Side {
 		return side
 	}
 	exact := seen.position >= now.server.Position
+	at := w.now()
 	switch {
 	case current && !exact:
 	case seen.stamp[Texts] < now.stamp[Texts]: // hidden texts must not show again
-	case w.follower.late(seen, w.now()):
+	case w.follower.late(seen, at):
 	case exact:
 		side.replica = true
 	default:
 		side.replica, side.Exact, side.Stamp = true, false, &seen.stamp
+	}
+	if side.replica && at.Sub(seen.freshAt) > w.follower.maxLag {
+		side.StaleSince = seen.freshAt
 	}
 	return side
 }
@@ -55,11 +63,15 @@ func (w *Watcher) Moves(topic Topic) uint64 {
 
 // Read calls read with a context whose queries go to the side's database. If that is the replica,
 // and it is unavailable or a read that isn't Exact returns an error, Read calls read again for the
-// primary and sets s to the primary's Side.
+// primary and sets s to the primary's Side. If read makes no query, it sets StaleSince to zero.
 func (s *Side) Read(ctx context.Context, read func(context.Context) error) error {
 	if s.replica {
 		s.follower.counts[1].Add(1)
-		err := read(database.OnReplica(ctx, s.follower.replica))
+		replica, used := database.OnReplica(ctx, s.follower.replica)
+		err := read(replica)
+		if !used() {
+			s.StaleSince = time.Time{}
+		}
 		lost := database.Unavailable(err)
 		if err == nil || s.Exact && !lost {
 			return err

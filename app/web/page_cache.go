@@ -109,9 +109,11 @@ func (p *pageCache) wrap(k route) fiber.Handler {
 		q.Fresh, q.Main = k.fresh, k.cost(c, a) == httpserver.Shared
 		page, err := p.find(c, a, &k, &q)
 		switch {
-		case err == nil:
+		case err == nil && page.StaleSince.IsZero():
 			sendPage(c, page)
 			return nil
+		case err == nil:
+			return p.sendStale(c, &q, page, page.StaleSince, q.Fresh)
 		case errors.Is(err, errNotKept):
 			return nil
 		case httpserver.Unavailable(err):
@@ -162,6 +164,9 @@ func (p *pageCache) find(c *fiber.Ctx, a address, k *route, q *answer.Query) (*a
 		page, err = produce(ctx)
 		return err
 	})
+	if err == nil {
+		page.StaleSince = side.StaleSince
+	}
 	return page, err
 }
 
@@ -209,6 +214,9 @@ func withHead(body []byte, h pageHead) *answer.Answer {
 
 func headOf(page *answer.Answer) *pageHead { return page.Value.(*pageHead) }
 
+// html reports whether the answer is a page as HTML.
+func (h *pageHead) html() bool { return h.page && strings.HasPrefix(h.contentType, fiber.MIMETextHTML) }
+
 // asMarkdown converts a page.
 func (p *pageCache) asMarkdown(page *answer.Answer, address string) (*answer.Answer, error) {
 	text, err := pageMarkdown(page.Form(answer.Identity).Body, p.base+address)
@@ -225,8 +233,7 @@ func (p *pageCache) asMarkdown(page *answer.Answer, address string) (*answer.Ans
 func (p *pageCache) sendLast(c *fiber.Ctx, q *answer.Query, err error) error {
 	key := q.Key.(pageKey)
 	last, madeAt := p.answers.LastGood(q)
-	convert := last == nil && key.markdown
-	if convert { // a page that was read as HTML only is converted once
+	if last == nil && key.markdown { // a page that was read as HTML only is converted once
 		html := *q
 		html.Key = pageKey{address: key.address, forgets: key.forgets}
 		last, madeAt = p.answers.LastGood(&html)
@@ -234,22 +241,31 @@ func (p *pageCache) sendLast(c *fiber.Ctx, q *answer.Query, err error) error {
 	if last == nil {
 		return err
 	}
-	marked := *q
-	key.lastFrom = madeAt.UnixNano()
-	marked.Key, marked.Fresh = key, bannerFresh
-	stale, bannerErr := p.answers.Load(c.UserContext(), &marked, func(context.Context) (made *answer.Answer, err error) {
-		if made = last; convert && headOf(made).page {
+	if bannerErr := p.sendStale(c, q, last, madeAt, bannerFresh); bannerErr != nil {
+		return errors.Join(err, bannerErr)
+	}
+	return nil
+}
+
+// sendStale sends a page with a banner that says since when it may be out of date. The page with the banner is good for
+// the time in fresh.
+func (p *pageCache) sendStale(c *fiber.Ctx, q *answer.Query, page *answer.Answer, since time.Time, fresh time.Duration) error {
+	marked, key := *q, q.Key.(pageKey)
+	key.lastFrom = since.UnixNano()
+	marked.Key, marked.Fresh = key, fresh
+	stale, err := p.answers.Load(c.UserContext(), &marked, func(context.Context) (made *answer.Answer, err error) {
+		if made = page; key.markdown && headOf(made).html() {
 			if made, err = p.asMarkdown(made, key.address); err != nil {
 				return nil, err
 			}
 		}
-		return withBanner(made, key.markdown, madeAt)
+		return withBanner(made, key.markdown, since)
 	})
-	if bannerErr != nil {
-		return errors.Join(err, bannerErr)
+	if err != nil {
+		return err
 	}
 	c.Response().ResetBody()
-	httpserver.MarkStale(c.Context(), p.now().Sub(madeAt))
+	httpserver.MarkStale(c.Context(), p.now().Sub(since))
 	sendPage(c, stale)
 	return nil
 }

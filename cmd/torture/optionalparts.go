@@ -37,7 +37,7 @@ func takeOptionalParts(l *lab) {
 	n := l.serve(append(env, settings...))
 	w := l.authors(n.base, 1)[0]
 	search := probe{
-		name: "a search", path: "/api/predictions?q=", needs: []string{"database"},
+		name: "a search", path: "/api/predictions?q=", needs: []string{"database"}, kept: true, // marked if read from the replica
 		query: func(t *outages) string { return fmt.Sprintf("word%d", t.serial.Add(1)) },
 	}
 	t := &outages{lab: l, probes: append(slices.Clone(probes), search), base: n.base, key: w.key}
