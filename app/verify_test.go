@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,14 +11,25 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // TestVerify recomputes the demo's scores and boards from its public API, with the command and with
 // the Python file. It checks that both notice a single changed number.
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	p, _ := startDemo(t, "RATE_LIMIT_READS=off")
-	p.until("/api/leaderboard", "", func(a map[string]any) bool { return a["asOf"] != nil })
+	address := demoURL(t, database.SQLite)
+	decideLate(t, address)
+	p, _ := startDemo(t, "DATABASE_URL="+address, "RATE_LIMIT_READS=off")
+	p.until("/api/leaderboard?category="+lateCategory, "", func(a map[string]any) bool { return a["asOf"] != nil })
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Fatal("python3 is needed; install it with: apt-get install python3")
@@ -55,6 +67,54 @@ func TestVerify(t *testing.T) {
 			command, err := command(t, nil, "verify", base).CombinedOutput()
 			checkVerified(t, "pulsecast verify", c.finds, string(command), err)
 		})
+	}
+}
+
+// lateCategory is the category of the market of decideLate.
+const lateCategory = "lighthouses"
+
+// decideLate adds an agent with a prediction on a market without an end date. The market closed 33 days ago, and an admin
+// decided it ten days ago, so the event counts in the last 30 days.
+func decideLate(t *testing.T, address string) {
+	t.Helper()
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	now := database.Now(time.Now())
+	published := now.AddDate(0, 0, -34)
+	m := market.Market{ID: "undated", Source: "polymarket", Question: "Was it lit?", Title: "Was it lit?", Outcomes: []string{"Yes", "No"}, Category: lateCategory,
+		Closed: true, ClosedAt: now.AddDate(0, 0, -33), MatchKey: "was it lit", FirstSeenAt: published, ObservedAt: now}
+	a := agent.Agent{ID: database.NewID(published), Handle: "keeper", Profile: agent.Profile{Name: "Keeper"}, Kind: agent.Ordinary, Status: agent.Active,
+		Visibility: agent.Public, CreatedAt: published}
+	yes := 0
+	made := prediction.Prediction{ID: database.NewID(published), AgentID: a.ID, Title: "Was it lit?", Thesis: "It was dark.", Confidence: 0.7, HorizonAt: now, Category: "general",
+		Evidence: []prediction.Evidence{}, MarketID: m.ID, Outcome: "Yes", OutcomeIndex: &yes, EventKey: m.EventKey(), MarketCategory: m.Category,
+		BaselineState: prediction.Pending, Status: prediction.Open, CreatedAt: published}
+	err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+		if _, err := tx.NewInsert().Model(&m).Exec(ctx); err != nil {
+			return err
+		}
+		err := market.Store{}.AddPrices(ctx, tx, []market.Price{
+			{MarketID: m.ID, ObservedAt: published.Add(-30 * time.Second), Prices: []float64{.6, .4}},
+			{MarketID: m.ID, ObservedAt: published.Add(3 * time.Minute), Prices: []float64{.6, .4}},
+		})
+		if err != nil {
+			return err
+		}
+		if err := agent.Restore(ctx, tx, []agent.Agent{a}); err != nil {
+			return err
+		}
+		return prediction.Store{}.Insert(ctx, tx, &made)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: func() time.Time { return now.AddDate(0, 0, -10) }})
+	_, err = s.Rule(t.Context(), settlement.KindMarketCorrected, m.ID, settlement.Ruling{Outcome: "Yes", Note: "The log says so.", Actor: "ada"})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

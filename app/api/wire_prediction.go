@@ -91,6 +91,7 @@ type scoresWire struct {
 	Brier        float64  `json:"brier"`
 	Edge         *float64 `json:"edge"`
 	LogEdge      *float64 `json:"logEdge"`
+	Day          string   `json:"day"`
 	RulesVersion string   `json:"rulesVersion"`
 }
 
@@ -192,7 +193,7 @@ func scores(p *prediction.Prediction) *scoresWire {
 	if p.Brier == nil {
 		return nil
 	}
-	w := &scoresWire{Brier: *p.Brier, LogEdge: p.LogEdge, RulesVersion: p.RulesVersion}
+	w := &scoresWire{Brier: *p.Brier, LogEdge: p.LogEdge, Day: p.Day, RulesVersion: p.RulesVersion}
 	if p.Edge != nil {
 		points := p.Edge.Float()
 		w.Edge = &points

@@ -109,6 +109,7 @@ type Prediction struct {
 	Brier        *float64 // 0 best, 1 worst
 	Edge         *score.Points
 	LogEdge      *float64 // bits
+	Day          string   `bun:",nullzero"` // the UTC day that the scores count on, such as "2026-11-21"
 	RulesVersion string   `bun:",nullzero"`
 
 	// Reveal is when others see the prediction, and Unrevealed says that they don't yet. Others see Hash

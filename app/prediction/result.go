@@ -206,6 +206,7 @@ type Resolution struct {
 	Brier        *float64      `bun:",type:double precision"`
 	Edge         *score.Points `bun:",type:bigint"`
 	LogEdge      *float64      `bun:",type:double precision"`
+	Day          string        `bun:",nullzero,type:text"`
 	RulesVersion string        `bun:",nullzero,type:text"`
 	Ruled        bool          `bun:",type:boolean"`
 }
@@ -217,7 +218,7 @@ func Resolve(ctx context.Context, tx bun.Tx, rows []Resolution) error {
 	}
 	res, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
 		" resolution_source = v.source, resolution_note = v.note, resolved_at = v.resolved_at, settled_at = v.settled_at, brier = v.brier, edge = v.edge,"+
-		" log_edge = v.log_edge, rules_version = v.rules_version, ruled = v.ruled"+
+		" log_edge = v.log_edge, day = v.day, rules_version = v.rules_version, ruled = v.ruled"+
 		" FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.status = v.was", rows)
 	if err != nil {
 		return fmt.Errorf("write resolutions: %w", err)

@@ -147,12 +147,12 @@ func (b *batch) move(i *item, to resolution) error {
 		}
 	}
 	if to.Status == prediction.Resolved {
-		r, err := b.enter(i, to)
-		if err != nil {
+		if err := b.enter(i, to); err != nil {
 			return err
 		}
-		row.Value, row.Brier, row.Edge, row.LogEdge = &to.Value, &r.Brier, r.Edge, r.LogEdge
-		row.RulesVersion = score.RulesVersion
+		e := i.last
+		row.Value, row.Brier, row.Edge, row.LogEdge = &e.Value, &e.Brier, e.Edge, e.LogEdge
+		row.Day, row.RulesVersion = e.Day, e.RulesVersion
 	}
 	b.predictions = append(b.predictions, row)
 	b.updates = append(b.updates, i.moved(&row, b.now, b.withheld))
@@ -168,13 +168,13 @@ func (b *batch) tally(agent uuid.UUID) *prediction.TallyMove {
 	return b.tallies[agent]
 }
 
-// enter adds a score to the sums and to the ledger.
-func (b *batch) enter(i *item, to resolution) (result, error) {
+// enter adds a score to the sums and to the ledger. The new entry is i.last.
+func (b *batch) enter(i *item, to resolution) error {
 	bet := i.bet()
 	r := bet.score(to.Value)
 	cell, err := b.count(bet, to.Value, r, i.cell(b.settled), 1)
 	if err != nil {
-		return r, err
+		return err
 	}
 	e := Entry{
 		ID: database.NewID(b.now), PredictionID: i.ID, Kind: kindScore, AgentID: i.AgentID,
@@ -187,7 +187,7 @@ func (b *batch) enter(i *item, to resolution) (result, error) {
 	}
 	i.last = &e
 	b.entries = append(b.entries, e)
-	return r, nil
+	return nil
 }
 
 // reverse takes the last score back, using the numbers in the ledger.

@@ -162,6 +162,7 @@ func TestEveryWayEndsTheSame(t *testing.T) {
 					}
 					once.Unlock()
 					checkNaively(w)
+					w.sameDays()
 					w.rebuilt()
 				})
 			})

@@ -94,10 +94,7 @@ func (l *ledger) sums(asOf time.Time, days int, category string) map[string]scor
 	sums := map[string]score.Sums{}
 	blocks := map[[2]string]*score.Tally{}
 	for key, c := range l.clusters {
-		day := c.day
-		if day == "" {
-			day = c.settledDay
-		}
+		day := c.countsOn()
 		if c.settled == 0 || day < first || day > last || category != "" && category != c.category {
 			continue
 		}

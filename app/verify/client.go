@@ -78,13 +78,11 @@ type record struct {
 	Baseline   *baseline
 	Weight     *float64
 	Status     string
-	Resolution *struct {
-		Value      *float64
-		ResolvedAt time.Time
-	}
-	Scores *struct {
+	Resolution *struct{ Value *float64 }
+	Scores     *struct {
 		Brier         float64
 		Edge, LogEdge *float64
+		Day           string
 	}
 	Hash, Salt *string
 	// With confidence and outcome, these are the hashed fields, as published.

@@ -4,9 +4,6 @@
 // API, so anyone can run it against any installation.
 //
 // It leaves out the rows of Always 50 % and Consensus, because their predictions are not in the list of
-// predictions.
-//
-// An event without a scheduled close counts on the day of its first settlement. The API doesn't publish
-// that day, so the day of the first resolvedAt is used. If a market closed on an earlier day than it
-// was decided, or if it was corrected, rows can differ for this reason alone.
+// predictions. It takes from the predictions on which day an event without a scheduled close counts, because only the
+// service knows when it first settled one.
 package verify

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -60,7 +61,7 @@ type clusterKey struct{ agent, event string }
 type cluster struct {
 	score.Cluster
 	category, day string
-	settledDay    string // day of the first settlement, for an event without a scheduled close
+	settledDay    string // the published day of an event without a scheduled close
 	next, settled int
 	// unsure means that an earlier prediction isn't revealed, so it is unknown whether that
 	// prediction has a weight.
@@ -203,10 +204,16 @@ func (l *ledger) settle(c *cluster, r *record, index int) {
 	l.report.Scored++
 	c.settled++
 	c.Cluster = c.Plus(score.Bet(p, q, y, index))
-	if day := r.Resolution.ResolvedAt.UTC().Format(time.DateOnly); c.settledDay == "" || day < c.settledDay {
-		c.settledDay = day
+	if c.settledDay == "" {
+		c.settledDay = r.Scores.Day
+	}
+	if day := c.countsOn(); r.Scores.Day != day {
+		l.report.differ("prediction %s: its event counts on %s, but the scores on %s", r.ID, day, r.Scores.Day)
 	}
 }
+
+// countsOn returns the day that an event with a settled prediction counts on.
+func (c *cluster) countsOn() string { return cmp.Or(c.day, c.settledDay) }
 
 func (l *ledger) checkBrier(r *record) {
 	if r.Scores == nil || r.Resolution == nil || r.Resolution.Value == nil {

@@ -1494,6 +1494,7 @@ class Scores(TypedDict):
     brier: float
     edge: Optional[float]
     logEdge: Optional[float]
+    day: str
     rulesVersion: str
 
 

@@ -2052,6 +2052,11 @@ export interface components {
              * @description Bits.
              */
             logEdge: number | null;
+            /**
+             * Format: date
+             * @description The UTC day that the scores count on: the day of the scheduled close, or of the event's first settlement if the market had no scheduled close. Without a market it is the day of the horizon.
+             */
+            day: string;
             rulesVersion: string;
         };
         Resolution: {

@@ -241,8 +241,10 @@ def read_clusters():
             differ(name + " log edge", r["scores"]["logEdge"], log_edge(p, q, y))
         for k, amount in enumerate((edge(p, q, y), *stake_and_spread(p, q))):
             c["sum"][k] += weighted(amount, i)
-        day = r["resolution"]["resolvedAt"][:10]
-        c["n"], c["settled"] = c["n"] + 1, min(c["settled"] or day, day)
+        day = r["scores"]["day"]
+        c["n"], c["settled"] = c["n"] + 1, c["settled"] or day
+        if day != (c["day"] or c["settled"]):
+            differ(name + " day", day, c["day"] or c["settled"])
     return len(records), clusters
 
 
