@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,39 +35,94 @@ func TestVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal("python3 is needed; install it with: apt-get install python3")
 	}
+	verifiers := map[string]func(base string) *exec.Cmd{
+		"verify.py": func(base string) *exec.Cmd {
+			return exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", base)
+		},
+		"pulsecast verify": func(base string) *exec.Cmd { return command(t, nil, "verify", base) },
+	}
 	for _, c := range []struct {
-		name, finds string
-		tamper      func(path string, answer map[string]any)
+		name, finds, says string
+		tamper            func() func(r *http.Request, answer map[string]any) // for one verification
 	}{
 		{name: "as published"},
-		{"an edge", "edge", func(path string, answer map[string]any) {
+		{name: "an edge", finds: "edge", tamper: always(func(answer map[string]any) {
 			list, _ := answer["predictions"].([]any)
 			for _, one := range list {
 				if scores, _ := one.(map[string]any)["scores"].(map[string]any); scores != nil && scores["edge"] != nil {
 					scores["edge"] = scores["edge"].(float64) + 0.0001
 				}
 			}
-		}},
-		{"a range", "skillHigh", func(path string, answer map[string]any) {
+		})},
+		{name: "a day", finds: "day", tamper: always(func(answer map[string]any) {
+			list, _ := answer["predictions"].([]any)
+			for _, one := range list {
+				if scores, _ := one.(map[string]any)["scores"].(map[string]any); scores != nil {
+					scores["day"] = "2026-01-01"
+				}
+			}
+		})},
+		{name: "a range", finds: "skillHigh", tamper: always(func(answer map[string]any) {
 			list, _ := answer["leaderboard"].([]any)
 			for _, one := range list {
 				if row := one.(map[string]any); row["skillHigh"] != nil {
 					row["skillHigh"] = row["skillHigh"].(float64) + 0.000001
 				}
 			}
-		}},
+		})},
+		{name: "a settlement during the first reading", tamper: settlingLate(func(reading int) int {
+			if reading == 1 {
+				return 1
+			}
+			return 0
+		})},
+		{name: "another settlement during each reading", says: "second of two readings", tamper: settlingLate(func(reading int) int { return reading })},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			base := p.base
-			if c.tamper != nil {
-				base = tampering(t, p.base, c.tamper)
+			for what, verify := range verifiers {
+				base := p.base
+				if c.tamper != nil {
+					base = tampering(t, p.base, c.tamper())
+				}
+				out, err := verify(base).CombinedOutput()
+				checkVerified(t, what, c.finds, string(out), err)
+				if !strings.Contains(string(out), c.says) {
+					t.Errorf("%s doesn't say %q:\n%s", what, c.says, out)
+				}
 			}
-			script, err := exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", base).CombinedOutput()
-			checkVerified(t, "verify.py", c.finds, string(script), err)
-			command, err := command(t, nil, "verify", base).CombinedOutput()
-			checkVerified(t, "pulsecast verify", c.finds, string(command), err)
 		})
+	}
+}
+
+// always changes every answer in the same way.
+func always(tamper func(answer map[string]any)) func() func(r *http.Request, answer map[string]any) {
+	return func() func(r *http.Request, answer map[string]any) {
+		return func(_ *http.Request, answer map[string]any) { tamper(answer) }
+	}
+}
+
+// settlingLate shows one of the settled predictions as open, as if it settled after its page was read and before the
+// boards are. late is the number of this prediction in a reading of all predictions. Both count from 1.
+func settlingLate(late func(reading int) int) func() func(r *http.Request, answer map[string]any) {
+	return func() func(r *http.Request, answer map[string]any) {
+		reading, seen, today := 0, 0, time.Now().UTC().Format(time.DateOnly)
+		return func(r *http.Request, answer map[string]any) {
+			list, _ := answer["predictions"].([]any)
+			if list != nil && !r.URL.Query().Has("cursor") {
+				reading, seen = reading+1, 0
+			}
+			for _, one := range list {
+				p := one.(map[string]any)
+				scores, _ := p["scores"].(map[string]any)
+				if p["weight"] != 1.0 || scores == nil || scores["edge"].(float64) < 1 || scores["day"].(string) >= today {
+					continue // it counts little on the boards, or not yet
+				}
+				if seen++; seen == late(reading) {
+					p["status"], p["resolution"], p["scores"] = "open", nil, nil
+				}
+			}
+		}
 	}
 }
 
@@ -131,8 +187,9 @@ func checkVerified(t *testing.T, what, finds, out string, err error) {
 }
 
 // tampering serves the answers of another server after changing them.
-func tampering(t *testing.T, base string, tamper func(path string, answer map[string]any)) string {
+func tampering(t *testing.T, base string, tamper func(r *http.Request, answer map[string]any)) string {
 	t.Helper()
+	var mu sync.Mutex
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, base+r.URL.RequestURI(), nil)
 		if err != nil {
@@ -155,7 +212,9 @@ func tampering(t *testing.T, base string, tamper func(path string, answer map[st
 			t.Error(err)
 			return
 		}
-		tamper(r.URL.Path, answer)
+		mu.Lock()
+		tamper(r, answer)
+		mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(answer); err != nil {
 			t.Error(err)
@@ -163,6 +222,38 @@ func tampering(t *testing.T, base string, tamper func(path string, answer map[st
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// TestVerifyRebuiltBoard checks that neither verification compares a board that is rebuilt between two of its pages.
+func TestVerifyRebuiltBoard(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal("python3 is needed; install it with: apt-get install python3")
+	}
+	const page = `{"ok":true,"asOf":%q,"prior":{"mu":0.5,"tau":0.5,"kappa":100},"nextCursor":%s,"leaderboard":[
+		{"rank":%d,"rankLow":1,"rankHigh":2,"provisional":false,"reference":false,"reason":null,"agent":{"id":"a","handle":"a"},"skill":1,
+		"bestGuess":1,"skillLow":0,"skillHigh":2,"odds":1,"proven":false,"events":30}]}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/api/predictions":
+			fmt.Fprint(w, `{"ok":true,"predictions":[],"nextCursor":null}`)
+		case r.URL.Query().Has("cursor"):
+			fmt.Fprintf(w, page, "2026-11-22T00:00:01Z", "null", 2)
+		default:
+			fmt.Fprintf(w, page, "2026-11-22T00:00:00Z", `"next"`, 1)
+		}
+	}))
+	t.Cleanup(server.Close)
+	for what, cmd := range map[string]*exec.Cmd{
+		"verify.py":        exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", server.URL),
+		"pulsecast verify": command(t, nil, "verify", server.URL),
+	} {
+		out, err := cmd.CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte(" 0 differences")) || !bytes.Contains(out, []byte("rebuilt meanwhile: 30d")) {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
+	}
 }
 
 // TestVerifyPrevious checks that both verifications know the agent's previous confidence: a confidence in the other

@@ -40,24 +40,20 @@ func (l *ledger) compareBoards(ctx context.Context, api *client) error {
 
 func (l *ledger) compareBoard(ctx context.Context, api *client, window string, days int, category string) error {
 	name := strings.TrimSpace(window + " " + category)
-	b, err := api.board(ctx, window, category)
+	b, whole, err := api.board(ctx, window, category)
 	if err != nil {
 		return err
 	}
-	again, err := api.board(ctx, window, category)
-	if err != nil {
-		return err
-	}
-	if b.AsOf == nil && again.AsOf == nil && !l.settledIn(category) {
+	if whole && b.AsOf == nil && !l.settledIn(category) {
 		return nil // nothing is settled, so there is no board
 	}
-	if b.AsOf == nil || again.AsOf == nil || !b.AsOf.Equal(*again.AsOf) {
+	if !whole || b.AsOf == nil {
 		l.report.Moved = append(l.report.Moved, name)
 		return nil
 	}
 	sums := l.sums(b.AsOf.UTC(), days, category)
 	l.report.Boards++
-	var ranked []ranking
+	var ranked []row
 	for _, r := range b.Rows {
 		if r.Reference {
 			if r.Agent.Handle == "market" && r.Skill != 0 {
@@ -66,9 +62,9 @@ func (l *ledger) compareBoard(ctx context.Context, api *client, window string, d
 			continue
 		}
 		l.report.Rows++
-		p := l.compareRow(name, &b, &r, sums[r.Agent.ID])
+		l.compareRow(name, &b, &r, sums[r.Agent.ID])
 		if !r.Provisional && r.Reason == nil {
-			ranked = append(ranked, ranking{r, p})
+			ranked = append(ranked, r)
 		}
 	}
 	l.compareRanks(name, ranked)
@@ -116,14 +112,8 @@ func (l *ledger) sums(asOf time.Time, days int, category string) map[string]scor
 	return sums
 }
 
-// ranking is a ranked row with its recomputed posterior, which is nil without a stake.
-type ranking struct {
-	row
-	posterior *score.Posterior
-}
-
-// compareRow compares the numbers of one agent and returns its recomputed posterior.
-func (l *ledger) compareRow(name string, b *board, r *row, s score.Sums) *score.Posterior {
+// compareRow compares the numbers of one agent.
+func (l *ledger) compareRow(name string, b *board, r *row, s score.Sums) {
 	compare := func(what string, have *float64, want float64, known bool) {
 		if (have != nil) != known || known && !near(*have, want) {
 			l.report.differ("board %s, %s: %s is %v, want %v (known: %t)", name, r.Agent.Handle, what, show(have), want, known)
@@ -142,24 +132,20 @@ func (l *ledger) compareRow(name string, b *board, r *row, s score.Sums) *score.
 	if proven := known && score.Proven(odds); r.Proven != proven {
 		l.report.differ("board %s, %s: proven is %t, want %t", name, r.Agent.Handle, r.Proven, proven)
 	}
-	if !known {
-		return nil
-	}
-	p = score.PosteriorOf(p.BestGuess, p.Low, p.High)
-	return &p
 }
 
-// compareRanks checks that ranks count from 1 in the order of skill, and checks the rank ranges.
-func (l *ledger) compareRanks(name string, ranked []ranking) {
+// compareRanks checks that ranks count from 1 in the order of skill, and that the rank ranges follow from the published
+// ranges.
+func (l *ledger) compareRanks(name string, ranked []row) {
 	var posteriors []score.Posterior
-	for _, r := range ranked {
-		if r.posterior != nil {
-			posteriors = append(posteriors, *r.posterior)
+	for i := range ranked {
+		if p, known := ranked[i].posterior(); known {
+			posteriors = append(posteriors, p)
 		}
 	}
 	grid := score.NewRankGrid(posteriors)
 	for i, r := range ranked {
-		if r.Rank == nil || *r.Rank != i+1 || i > 0 && less(&ranked[i].row, &ranked[i-1].row) {
+		if r.Rank == nil || *r.Rank != i+1 || i > 0 && less(&ranked[i], &ranked[i-1]) {
 			l.report.differ("board %s, %s: rank is not %d, as the order of skill requires", name, r.Agent.Handle, i+1)
 			continue
 		}
@@ -167,8 +153,8 @@ func (l *ledger) compareRanks(name string, ranked []ranking) {
 			continue
 		}
 		low, high := 1, len(ranked)
-		if r.posterior != nil {
-			low, high = grid.Range(*r.posterior, i+1)
+		if p, known := r.posterior(); known {
+			low, high = grid.Range(p, i+1)
 		}
 		if r.RankLow == nil || r.RankHigh == nil || *r.RankLow != low || *r.RankHigh != high {
 			l.report.differ("board %s, %s: rank range is not %d to %d", name, r.Agent.Handle, low, high)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // client reads pages of the public API.
@@ -108,6 +110,14 @@ type row struct {
 	Events                                      int64
 }
 
+// posterior returns the posterior that the row publishes. known is false without a stake.
+func (r *row) posterior() (p score.Posterior, known bool) {
+	if r.BestGuess == nil || r.SkillLow == nil || r.SkillHigh == nil {
+		return p, false
+	}
+	return score.PosteriorOf(*r.BestGuess, *r.SkillLow, *r.SkillHigh), true
+}
+
 // board is a whole leaderboard.
 type board struct {
 	AsOf  *time.Time
@@ -145,27 +155,32 @@ func (c *client) outcomes(ctx context.Context, marketID string) (int, error) {
 	return len(answer.Market.Outcomes), err
 }
 
-// board reads all pages of a board.
-func (c *client) board(ctx context.Context, window, category string) (board, error) {
-	var b board
+// board reads all pages of a board. whole is false if the board was rebuilt between two pages, so that they don't fit
+// together.
+func (c *client) board(ctx context.Context, window, category string) (b board, whole bool, err error) {
 	query := url.Values{"limit": {"100"}, "window": {window}}
 	if category != "" {
 		query.Set("category", category)
 	}
-	for {
+	for first := true; ; first = false {
 		var page struct {
 			board
 			Leaderboard []row
 			NextCursor  *string
 		}
 		if err := c.get(ctx, "/api/leaderboard", query, &page); err != nil {
-			return b, err
+			return b, false, err
+		}
+		if !first && !sameTime(b.AsOf, page.AsOf) {
+			return b, false, nil
 		}
 		b.AsOf, b.Prior = page.AsOf, page.Prior
 		b.Rows = append(b.Rows, page.Leaderboard...)
 		if page.NextCursor == nil {
-			return b, nil
+			return b, true, nil
 		}
 		query.Set("cursor", *page.NextCursor)
 	}
 }
+
+func sameTime(a, b *time.Time) bool { return (a == nil) == (b == nil) && (a == nil || a.Equal(*b)) }

@@ -25,6 +25,8 @@ type Report struct {
 	Hashes int
 	// Differences describe each published value that differs from the recomputed one, one per line.
 	Differences []string
+	// Unconfirmed counts the values that differ only in the second of two readings; see Run.
+	Unconfirmed int
 	// Moved lists the boards that were rebuilt while they were read. They are not compared.
 	Moved []string
 }
@@ -33,10 +35,48 @@ func (r *Report) differ(format string, args ...any) {
 	r.Differences = append(r.Differences, fmt.Sprintf(format, args...))
 }
 
+// keepRepeated removes the differences that an earlier reading didn't show.
+func (r *Report) keepRepeated(earlier []string) {
+	shown := make(map[string]bool, len(earlier))
+	for _, d := range earlier {
+		shown[d] = true
+	}
+	all := len(r.Differences)
+	r.Differences = slices.DeleteFunc(r.Differences, func(d string) bool { return !shown[d] })
+	r.Unconfirmed = all - len(r.Differences)
+}
+
+// betweenReadings is the time between two readings. A board shows a settlement after a few seconds. On a large
+// installation it takes longer, but so does a reading.
+const betweenReadings = 5 * time.Second
+
 // Run verifies the installation at baseURL. It returns differences in the report. It fails if the
 // API can't be read.
+//
+// A prediction that settles during a reading may count in one answer and not in another. So if values differ, Run reads
+// everything once more, and reports the differences that are the same in both readings. The numbers of an agent whose
+// predictions settle in both readings differ in other ways each time.
 func Run(ctx context.Context, baseURL string, httpClient *http.Client) (*Report, error) {
 	api := &client{base: baseURL, http: httpClient}
+	first, err := read(ctx, api)
+	if err != nil || len(first.Differences) == 0 {
+		return first, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(betweenReadings):
+	}
+	second, err := read(ctx, api)
+	if err != nil {
+		return nil, err
+	}
+	second.keepRepeated(first.Differences)
+	return second, nil
+}
+
+// read reads the predictions and the boards once, and compares them.
+func read(ctx context.Context, api *client) (*Report, error) {
 	var all []record
 	if err := api.predictions(ctx, func(r record) { all = append(all, r) }); err != nil {
 		return nil, err
@@ -208,7 +248,7 @@ func (l *ledger) settle(c *cluster, r *record, index int) {
 		c.settledDay = r.Scores.Day
 	}
 	if day := c.countsOn(); r.Scores.Day != day {
-		l.report.differ("prediction %s: its event counts on %s, but the scores on %s", r.ID, day, r.Scores.Day)
+		l.report.differ("prediction %s: day is %s, but its event counts on %s", r.ID, r.Scores.Day, day)
 	}
 }
 
