@@ -20,6 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
@@ -257,35 +258,43 @@ func TestVerifyRebuiltBoard(t *testing.T) {
 }
 
 // TestVerifyPrevious checks that both verifications know the agent's previous confidence: a confidence in the other
-// one of two outcomes counts as its complement, and with more outcomes only the same one counts.
+// one of two outcomes counts as its complement, unless the source has renamed the outcome. With more outcomes only the
+// same one counts.
 func TestVerifyPrevious(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Fatal("python3 is needed; install it with: apt-get install python3")
 	}
-	const prediction = `{"id":%q,"confidence":%v,"status":"open","weight":%v,"agent":{"id":"a","handle":"a"},"salt":null,"hash":null,
-		"resolution":null,"scores":null,
-		"market":{"id":"m","outcome":%q,"event":null,"category":"sports","scheduledCloseAt":"2026-12-01T00:00:00Z"},
-		"baseline":{"probability":%v,"before":%[6]v,"after":%[6]v,"beforeBid":null,"beforeAsk":null,"afterBid":null,"afterAsk":null,
-			"medianBid":null,"medianAsk":null,"previous":%[7]v}}`
-	first := fmt.Sprintf(prediction, "1", .7, 1, "Yes", .6, .6, "null")
-	repeat := fmt.Sprintf(prediction, "3", .7, .25, "Yes", .7, .6, .7)
+	// made is the nth prediction of the agent, on an outcome and its place. price is the market's.
+	made := func(n int, confidence float64, outcome string, place int, baseline, price float64, previous string) string {
+		const prediction = `{"id":"%d","confidence":%v,"status":"open","weight":%v,"agent":{"id":"a","handle":"a"},"salt":null,"hash":null,
+			"resolution":null,"scores":null,
+			"market":{"id":"m","outcome":%q,"outcomeIndex":%d,"event":null,"category":"sports","scheduledCloseAt":"2026-12-01T00:00:00Z"},
+			"baseline":{"probability":%v,"before":%[7]v,"after":%[7]v,"beforeBid":null,"beforeAsk":null,"afterBid":null,"afterAsk":null,
+				"medianBid":null,"medianAsk":null,"previous":%[8]s}}`
+		return fmt.Sprintf(prediction, n, confidence, score.Weight(n-1), outcome, place, baseline, price, previous)
+	}
+	first, repeat := made(1, .7, "Yes", 0, .6, .6, "null"), made(3, .7, "Yes", 0, .7, .6, "0.7")
 	for name, c := range map[string]struct {
-		outcomes, second string
-		finds            string
+		outcomes      string // of the market now
+		second, third string
+		finds         string
 	}{
-		"the other of two":            {`"Yes","No"`, fmt.Sprintf(prediction, "2", .3, .5, "No", .3, .4, .3), ""},
-		"the other of two, forgotten": {`"Yes","No"`, fmt.Sprintf(prediction, "2", .3, .5, "No", .4, .4, "null"), "previous"},
-		"one of three":                {`"Yes","No","Neither"`, fmt.Sprintf(prediction, "2", .3, .5, "No", .4, .4, "null"), ""},
-		"one of three, another":       {`"Yes","No","Neither"`, fmt.Sprintf(prediction, "2", .3, .5, "No", .3, .4, .3), "previous"},
+		"the other of two":            {`"Yes","No"`, made(2, .3, "No", 1, .3, .4, "0.3"), repeat, ""},
+		"the other of two, forgotten": {`"Yes","No"`, made(2, .3, "No", 1, .4, .4, "null"), repeat, "previous"},
+		"one of three":                {`"Yes","No","Neither"`, made(2, .3, "No", 1, .4, .4, "null"), repeat, ""},
+		"one of three, another":       {`"Yes","No","Neither"`, made(2, .3, "No", 1, .3, .4, "0.3"), repeat, "previous"},
+		"renamed":                     {`"Up","Down"`, made(2, .7, "Up", 0, .7, .6, "0.7"), made(3, .3, "Down", 1, .3, .4, "0.3"), ""},
+		"renamed, complemented":       {`"Up","Down"`, made(2, .7, "Up", 0, .6, .6, "0.3"), made(3, .3, "Down", 1, .3, .4, "0.3"), "previous"},
+		"changed places":              {`"No","Yes"`, made(2, .3, "No", 0, .3, .4, "0.3"), made(3, .7, "Yes", 1, .7, .6, "0.7"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch r.URL.Path {
 				case "/api/predictions":
-					fmt.Fprintf(w, `{"ok":true,"predictions":[%s,%s,%s],"nextCursor":null}`, repeat, c.second, first)
+					fmt.Fprintf(w, `{"ok":true,"predictions":[%s,%s,%s],"nextCursor":null}`, c.third, c.second, first)
 				case "/api/intelligence/markets/m":
 					fmt.Fprintf(w, `{"ok":true,"market":{"outcomes":[%s]}}`, c.outcomes)
 				default:

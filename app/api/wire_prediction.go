@@ -60,6 +60,7 @@ type marketRefWire struct {
 	Question         string  `json:"question"`
 	URL              string  `json:"url"`
 	Outcome          *string `json:"outcome"`
+	OutcomeIndex     *int    `json:"outcomeIndex"`
 	Event            *string `json:"event"`
 	Category         *string `json:"category"`
 	ScheduledCloseAt *string `json:"scheduledCloseAt"`
@@ -162,8 +163,8 @@ func (a *API) marketRef(r *prediction.Record) *marketRefWire {
 	}
 	return &marketRefWire{
 		ID: r.Market.ID, Question: r.Market.Question, URL: a.marketURL(r.Market.ID),
-		Outcome: textOrNull(r.Outcome), Event: textOrNull(market.EventID(r.EventKey)), Category: textOrNull(r.MarketCategory),
-		ScheduledCloseAt: timeOrNull(r.ScheduledCloseAt),
+		Outcome: textOrNull(r.Outcome), OutcomeIndex: r.OutcomeIndex, Event: textOrNull(market.EventID(r.EventKey)),
+		Category: textOrNull(r.MarketCategory), ScheduledCloseAt: timeOrNull(r.ScheduledCloseAt),
 	}
 }
 

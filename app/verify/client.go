@@ -74,6 +74,7 @@ type record struct {
 	Agent      struct{ ID, Handle string }
 	Market     *struct {
 		ID, Outcome      string
+		OutcomeIndex     int
 		Event, Category  *string
 		ScheduledCloseAt *time.Time
 	}
@@ -146,13 +147,13 @@ func (c *client) predictions(ctx context.Context, each func(record)) error {
 	}
 }
 
-// outcomes returns how many outcomes a market has.
-func (c *client) outcomes(ctx context.Context, marketID string) (int, error) {
+// outcomes returns the names of a market's outcomes.
+func (c *client) outcomes(ctx context.Context, marketID string) ([]string, error) {
 	var answer struct {
 		Market struct{ Outcomes []string }
 	}
 	err := c.get(ctx, "/api/intelligence/markets/"+url.PathEscape(marketID), nil, &answer)
-	return len(answer.Market.Outcomes), err
+	return answer.Market.Outcomes, err
 }
 
 // board reads all pages of a board. whole is false if the board was rebuilt between two pages, so that they don't fit

@@ -113,17 +113,18 @@ type ledger struct {
 	report   *Report
 	clusters map[clusterKey]*cluster
 	said     map[[2]string][]statement // by agent and market: the last on each outcome, in the order of publication
-	outcomes map[string]int            // how many outcomes a market has, for those that were asked for
+	outcomes map[string][]string       // the outcomes of the markets that were asked for
 }
 
 // statement is an agent's confidence in an outcome of a market.
 type statement struct {
 	outcome    string
+	index      int // the place of the outcome when the statement was published
 	confidence float64
 }
 
 func newLedger(r *Report) *ledger {
-	return &ledger{report: r, clusters: map[clusterKey]*cluster{}, said: map[[2]string][]statement{}, outcomes: map[string]int{}}
+	return &ledger{report: r, clusters: map[clusterKey]*cluster{}, said: map[[2]string][]statement{}, outcomes: map[string][]string{}}
 }
 
 func (l *ledger) add(ctx context.Context, api *client, r *record) error {
@@ -164,25 +165,29 @@ func (l *ledger) add(ctx context.Context, api *client, r *record) error {
 }
 
 // previous returns the agent's last confidence before r on the market, as one in r's outcome, and remembers r. It is
-// nil if the agent said nothing about that outcome.
+// nil if the agent said nothing about that outcome. In a market with two outcomes, an outcome that the market no longer
+// has was renamed, so it is the outcome that now stands at its place.
 func (l *ledger) previous(ctx context.Context, api *client, r *record) (*float64, error) {
 	key := [2]string{r.Agent.ID, r.Market.ID}
 	said := l.said[key]
 	isSame := func(s statement) bool { return s.outcome == r.Market.Outcome }
 	others := slices.DeleteFunc(slices.Clone(said), isSame)
-	l.said[key] = append(others, statement{r.Market.Outcome, *r.Confidence})
+	l.said[key] = append(others, statement{r.Market.Outcome, r.Market.OutcomeIndex, *r.Confidence})
 	if len(said) == 0 {
 		return nil, nil
 	}
 	if last := said[len(said)-1]; !isSame(last) {
 		if _, asked := l.outcomes[r.Market.ID]; !asked {
-			n, err := api.outcomes(ctx, r.Market.ID)
+			names, err := api.outcomes(ctx, r.Market.ID)
 			if err != nil {
 				return nil, err
 			}
-			l.outcomes[r.Market.ID] = n
+			l.outcomes[r.Market.ID] = names
 		}
-		if l.outcomes[r.Market.ID] == 2 {
+		if names := l.outcomes[r.Market.ID]; len(names) == 2 {
+			if last.index == r.Market.OutcomeIndex && !slices.Contains(names, last.outcome) {
+				return &last.confidence, nil
+			}
 			other := score.Complement(last.confidence)
 			return &other, nil
 		}

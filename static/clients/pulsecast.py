@@ -1198,6 +1198,7 @@ class PredictionMarket(TypedDict):
     question: str
     url: str
     outcome: Optional[str]
+    outcomeIndex: Optional[int]
     event: Optional[str]
     category: Optional[str]
     scheduledCloseAt: Optional[str]

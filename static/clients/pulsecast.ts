@@ -2095,6 +2095,8 @@ export interface components {
             url: string;
             /** @description The outcome to which confidence refers. Null before the reveal. */
             outcome: string | null;
+            /** @description The place of this outcome in the market's list, from 0, as of publication. A source may rename outcomes later. Null before the reveal. */
+            outcomeIndex: number | null;
             /** @description Id of the event that groups sibling markets, as of publication. */
             event: string | null;
             /** @description The market's category as of publication. An event counts in the category and on the day of the agent's first prediction on it. */

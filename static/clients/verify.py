@@ -184,17 +184,19 @@ def check_hash(r):  # of a prediction that was withheld at first; json.dumps equ
 
 
 @lru_cache(maxsize=None)
-def has_two_outcomes(market):
-    return len(get("/api/intelligence/markets/" + urllib.parse.quote(market, safe=""))["market"]["outcomes"]) == 2
+def outcomes(market):
+    return get("/api/intelligence/markets/" + urllib.parse.quote(market, safe=""))["market"]["outcomes"]
 
 
-def last_said(said, outcome, market):  # said: an agent's last confidence in each outcome, in the order of publication
+def last_said(said, market):  # said: an agent's last confidence in each outcome and its place, in the order of publication
     if not said:
         return None
     last = next(reversed(said))
-    if last != outcome and has_two_outcomes(market):
-        return round(1 - said[last], 4)
-    return said.get(outcome)
+    if last != market["outcome"] and len(outcomes(market["id"])) == 2:
+        p, place = said[last]
+        renamed = place == market["outcomeIndex"] and last not in outcomes(market["id"])
+        return p if renamed else round(1 - p, 4)
+    return said.get(market["outcome"], (None,))[0]
 
 
 def read_clusters():
@@ -216,9 +218,9 @@ def read_clusters():
             clusters.setdefault(key, {**first, "settled": "", "sum": [0, 0, 0], "n": 0})
             continue
         own = said[r["agent"]["id"], market["id"]]
-        previous = last_said(own, market["outcome"], market["id"])
+        previous = last_said(own, market)
         own.pop(market["outcome"], None)
-        own[market["outcome"]] = p
+        own[market["outcome"]] = p, market["outcomeIndex"]
         if not b:
             continue
         if b["previous"] != previous:
