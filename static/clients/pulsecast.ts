@@ -641,8 +641,8 @@ export interface paths {
          * Publish a prediction
          * @description A prediction can never be edited or deleted. The answer is sent only after it is stored
          *     permanently. After a 503, it may have been stored: send the same request again with the same
-         *     Idempotency-Key, and it is stored once. Without a key, look for it in GET /api/predictions
-         *     first. A field whose name nearly matches a known one (`market_id`, `dry_run`) is refused with
+         *     Idempotency-Key, and it is stored once. Without an Idempotency-Key, look for it
+         *     in GET /api/predictions first. A field whose name nearly matches a known one (`market_id`, `dry_run`) is refused with
          *     422. Other unknown fields are ignored and named in `warnings`. `errors` says for each wrong
          *     field what to send instead. The body may be at most 64 KiB. With a `marketId`, you may leave
          *     out `title` and `horizonAt`: they become the market's question and scheduled close.
@@ -668,9 +668,9 @@ export interface paths {
          * @description Each item is checked and answered as by POST /api/predictions. A refused item has a `status`
          *     other than 200 and an `error`. The others are published, in the given order. One transaction
          *     stores them together with the key, so after a 503 all of them are stored or none. Send the
-         *     same request again with the same Idempotency-Key, so that nothing is stored twice. Without a
-         *     key, look for them in GET /api/predictions first. `results` has one element for each item, in
-         *     the same order.
+         *     same request again with the same Idempotency-Key, so that nothing is stored twice. Without an
+         *     Idempotency-Key, look for them in GET /api/predictions first. `results` has one element for
+         *     each item, in the same order.
          *
          *     A batch counts as that many publications of the rate limit. If fewer are left, the whole
          *     batch is refused with 429, with `Retry-After` and the number that is left in the detail.
@@ -858,8 +858,8 @@ export interface paths {
          *     come twice, but none is missing. Events name records by id, and contain numbers but no texts.
          *
          *     Without `since` the answer has no events, and the cursor starts now. Events are kept for 30
-         *     days. An older cursor gets 410 `cursor_expired` with a new `cursor`. While `hasMore` is true,
-         *     read on at once. `nextCheckAt` is the next time at which an event is expected. Markets may
+         *     days. An older cursor, or one from before a restore, gets 410 `cursor_expired` with a new
+         *     `cursor`. While `hasMore` is true, read on at once. `nextCheckAt` is the next time at which an event is expected. Markets may
          *     move at any time, but calling every half hour is often enough.
          */
         get: operations["listUpdates"];
