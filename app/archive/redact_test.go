@@ -70,8 +70,8 @@ func TestRedact(t *testing.T) {
 			if w.open("2026-11-21").Hash != hashes[0] || w.open("2026-11-22").Hash != hashes[1] {
 				t.Error("a manifest changed")
 			}
-			if n, err := w.db.NewSelect().Table("redactions").Where("record = 'n1'").Count(t.Context()); n != 2 || err != nil {
-				t.Errorf("%d redactions are recorded (error %v), want 2", n, err)
+			if n, err := w.db.NewSelect().Table("redactions").Where("record = 'n1'").Count(t.Context()); n != 3 || err != nil {
+				t.Errorf("%d redactions are recorded (error %v), want 3", n, err)
 			}
 			// Erasing the last text of a file deletes the file.
 			err = archive.RequestRedaction(t.Context(), w.db, w.now(), false, archive.Request{Table: archive.News, Record: "n2", Reason: archive.Deleted, First: "2026-11-22", Last: "2026-11-22"})
@@ -240,6 +240,16 @@ func TestClosedAccount(t *testing.T) {
 			if got := w.redactions(d); len(got) != 2 || !slices.Contains(got, "agents "+ids[0]+" closed") || !slices.Contains(got, "predictions p-"+ids[0]+" closed") {
 				t.Errorf("stopped at write %d, %s: redactions %v", stop, d, got)
 			}
+		}
+		// The next day is sealed without the texts, and asks for no erasure again.
+		w.readPlain()
+		w.set(w.now().AddDate(0, 0, 1))
+		w.mustTick()
+		w.readPlain()
+		w.set(w.now().AddDate(0, 0, 1))
+		w.mustTick()
+		if n, err := w.db.NewSelect().Table("redaction_requests").Count(t.Context()); n != 1 || err != nil || len(w.days()) != 4 {
+			t.Errorf("stopped at write %d: %d requests, %v, after %d days; want 1 after 4", stop, n, err, len(w.days()))
 		}
 	}
 }

@@ -136,6 +136,10 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 	if err != nil {
 		return err
 	}
+	var erased []Redaction
+	if err := readJSON(ctx, s.Storage, Path(day, RedactionsName), &erased); err != nil {
+		return err
+	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		_, began, err := database.Setting(ctx, tx, saltSetting(day))
 		if err != nil {
@@ -143,6 +147,11 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 		}
 		if _, err := Record(ctx, tx, d, !began, s.Now()); err != nil {
 			return err
+		}
+		if began { // otherwise recallErasures must find what the database doesn't know
+			if err := recordRedactions(ctx, tx, day, erased); err != nil {
+				return err
+			}
 		}
 		if err := addPosts(ctx, tx, posts); err != nil {
 			return err
