@@ -56,7 +56,7 @@ func (a *App) jobs() []worker.Job {
 		jobs = append(jobs, job)
 	}
 	if s := a.sealer(); s != nil {
-		jobs = append(jobs, worker.Job{Name: "archive", Interval: archive.Interval, Timeout: archive.Timeout, Run: a.seal(s)},
+		jobs = append(jobs, worker.Job{Name: "archive", Interval: archive.Interval, Timeout: archive.Timeout, Outbound: true, Run: a.seal(s)},
 			worker.Job{Name: "recording", Interval: ingest.RecordingInterval, Timeout: ingest.RecordingTimeout, Outbound: true, Run: a.recording.Tick})
 	}
 	if s := a.backups(); s != nil {

@@ -33,6 +33,7 @@ type Watcher struct {
 	Options
 	webhook *webhook
 	held    map[string]int // number of ticks in a row for which a condition has held
+	ticked  time.Time      // when the last tick began
 }
 
 // New returns a Watcher.
@@ -44,6 +45,10 @@ func New(o Options) *Watcher {
 // alert keeps its state.
 func (w *Watcher) Tick(ctx context.Context) error {
 	now := database.Now(w.Now())
+	if now.Sub(w.ticked) > 3*Interval { // another node has ticked in the meantime
+		clear(w.held)
+	}
+	w.ticked = now
 	rows, err := readAlerts(ctx, w.DB.Reader)
 	if err != nil {
 		return err

@@ -164,8 +164,8 @@ func (w *Worker) noteClock(ctx context.Context, job Job, off bool) {
 // reads the markets early enough for a prediction that needs a price within settlement.BaselineWithin.
 const passAfter = 2
 
-// hold runs a job at its interval until the lease is lost or ctx ends. If a run hands the job over, or the job is passed
-// on, hold gives the lease back and returns how long this worker must not try for it.
+// hold runs a job at its interval until the lease is lost or ctx ends. If a run hands the job over, or an outbound job has
+// failed passAfter times, hold ends the lease and returns how long this worker must not try for it.
 func (w *Worker) hold(ctx context.Context, job Job) (rest time.Duration) {
 	ctx, lose := context.WithCancel(ctx)
 	var keeper sync.WaitGroup
@@ -173,7 +173,7 @@ func (w *Worker) hold(ctx context.Context, job Job) (rest time.Duration) {
 		defer lose()
 		w.keep(ctx, job)
 	})
-	failures, pass := w.inherited(ctx, job), false
+	failures, pass := w.inherited(ctx, job), false // pass: the lease ends with the failures
 	for ctx.Err() == nil {
 		next, err := w.run(ctx, job)
 		if ctx.Err() != nil {
@@ -197,33 +197,26 @@ func (w *Worker) hold(ctx context.Context, job Job) (rest time.Duration) {
 			job.Planned(ctx, w.now().Add(next))
 		}
 		if _, over := errors.AsType[handOver](err); over {
-			rest = next
+			rest, pass = next, true
 			break
 		}
 		pause(ctx, next)
 		if job.Outbound && failures >= passAfter && !outage && ctx.Err() == nil {
-			pass = true
+			rest, pass = job.life()/2, true // others try twice in this time
 			break
 		}
 	}
 	lose()
 	keeper.Wait()
-	switch {
-	case pass:
+	if pass {
 		w.passOn(ctx, job, failures)
-		rest = job.life() / 2 // others try twice in this time
-	case rest > 0:
-		w.giveBack(ctx, job)
 	}
 	return rest
 }
 
-// inherited returns how many failures in a row the job had when its last holder passed it on, so that the source isn't
-// asked more often than by one node.
+// inherited returns how many failures in a row the job had when its last holder passed it on, so that several nodes don't
+// try more often than one node would.
 func (w *Worker) inherited(ctx context.Context, job Job) int {
-	if !job.Outbound {
-		return 0
-	}
 	n, err := w.failures(ctx, job.Name)
 	if err != nil {
 		w.log.Warn("earlier failures not read", "job", job.Name, "error", err)
