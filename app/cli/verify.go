@@ -42,7 +42,7 @@ func printVerification(out io.Writer, r *verify.Report) {
 	fmt.Fprintf(out, "Recomputed %d scores of %d predictions, %d hashes, %d events and %d rows on %d boards: %d differences.\n",
 		r.Scored, r.Predictions, r.Hashes, r.Events, r.Rows, r.Boards, len(r.Differences))
 	if r.Unconfirmed > 0 {
-		fmt.Fprintf(out, "%d more numbers differ only in the second of two readings, perhaps because predictions settled meanwhile.\n", r.Unconfirmed)
+		fmt.Fprintf(out, "%d more numbers differ in the second of two readings, but not in the same way in the first, perhaps because predictions settled meanwhile.\n", r.Unconfirmed)
 	}
 	if len(r.Moved) > 0 {
 		fmt.Fprintf(out, "Not compared, because they were rebuilt meanwhile: %s.\n", strings.Join(r.Moved, ", "))

@@ -4,6 +4,9 @@
 // API, so anyone can run it against any installation.
 //
 // It leaves out the rows of Always 50 % and Consensus, because their predictions are not in the list of
-// predictions. It takes from the predictions on which day an event without a scheduled close counts, because only the
-// service knows when it first settled one.
+// predictions. The day on which an event without a scheduled close counts is taken from
+// the published scores, because only the service knows when it first settled such an event.
+//
+// It compares an earlier confidence by the names that a market's outcomes have now. If a source renames an outcome and
+// renames it back, it may report a difference of a baseline's previous confidence that is none.
 package verify

@@ -25,7 +25,7 @@ type Report struct {
 	Hashes int
 	// Differences describe each published value that differs from the recomputed one, one per line.
 	Differences []string
-	// Unconfirmed counts the values that differ only in the second of two readings; see Run.
+	// Unconfirmed counts the values that differ in the second of two readings, but not in the same way in the first; see Run.
 	Unconfirmed int
 	// Moved lists the boards that were rebuilt while they were read. They are not compared.
 	Moved []string
@@ -249,6 +249,9 @@ func (l *ledger) settle(c *cluster, r *record, index int) {
 	l.report.Scored++
 	c.settled++
 	c.Cluster = c.Plus(score.Bet(p, q, y, index))
+	if c.unsure {
+		c.day = r.Scores.Day // a withheld prediction may have fixed it
+	}
 	if c.settledDay == "" {
 		c.settledDay = r.Scores.Day
 	}

@@ -2054,7 +2054,7 @@ export interface components {
             logEdge: number | null;
             /**
              * Format: date
-             * @description The UTC day that the scores count on: the day of the scheduled close, or of the event's first settlement if the market had no scheduled close. Without a market it is the day of the horizon.
+             * @description The UTC day that the scores count on. With a baseline, it is the day of the scheduled close of the agent's first prediction with a baseline on the event, or of the event's first settlement if that had no scheduled close. Without a baseline, it is the day of this prediction's own scheduled close, or of its settlement. Without a market, it is the day of the horizon.
              */
             day: string;
             rulesVersion: string;
@@ -2097,7 +2097,7 @@ export interface components {
             outcome: string | null;
             /** @description The place of this outcome in the market's list, from 0, as of publication. A source may rename outcomes later. Null before the reveal. */
             outcomeIndex: number | null;
-            /** @description Id of the event that groups sibling markets, as of publication. */
+            /** @description Id of the event that groups sibling markets, as of the first prediction that the agent published on the market. */
             event: string | null;
             /** @description The market's category as of publication. An event counts in the category and on the day of the agent's first prediction on it. */
             category: string | null;

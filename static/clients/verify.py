@@ -244,6 +244,8 @@ def read_clusters():
         for k, amount in enumerate((edge(p, q, y), *stake_and_spread(p, q))):
             c["sum"][k] += weighted(amount, i)
         day = r["scores"]["day"]
+        if key in unsure:  # a withheld prediction may have fixed the day
+            c["day"] = day
         c["n"], c["settled"] = c["n"] + 1, c["settled"] or day
         if day != (c["day"] or c["settled"]):
             differ(name + " day", day, c["day"] or c["settled"])
@@ -309,7 +311,7 @@ if found:  # a prediction that settled meanwhile may count in one answer and not
     unconfirmed = len(again) - len(found)
 print(f"{summary}: {len(found)} differences.")
 if unconfirmed:
-    print(f"{unconfirmed} more numbers differ only in the second of two readings, perhaps because predictions settled meanwhile.")
+    print(f"{unconfirmed} more numbers differ in the second of two readings, but not in the same way in the first, perhaps because predictions settled meanwhile.")
 if moved:
     print(f"Not compared, because they were rebuilt meanwhile: {', '.join(moved)}.")
 print("\n".join(found[:50]))
