@@ -64,7 +64,7 @@ func TestBatch(t *testing.T) {
 			status int
 			says   string
 		}{
-			{200, `"title":"Will red win?"`}, {422, "is required for market blue, which has no scheduled close"}, {200, "2nd prediction on this event"},
+			{200, `"title":"Will red win?"`}, {422, "is required for market blue, which has no scheduled close"}, {200, "your 2nd on this event"},
 			{422, "must hold objects, got a number"}, {422, "did you mean horizonAt?"}, {422, "belongs beside predictions"},
 			{200, `Unknown field \"mood\"`}, {422, `"field":"title"`}, {422, `"field":"reveal"`},
 		}

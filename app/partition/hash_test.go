@@ -13,7 +13,7 @@ import (
 var hashed = map[string][]string{
 	"database": {"KeysAreDistributable"},
 	"prediction": {
-		"PublishStoresWhatItAnswers", "RepeatIsWeighed", "Idempotency", "BatchIsPublishedInOrder", "ListPagesThroughEverything", "CitedBy",
+		"PublishStoresWhatItAnswers", "ManyRepeats", "Idempotency", "BatchIsPublishedInOrder", "ListPagesThroughEverything", "CitedBy",
 		"RevealRefused", "SearchesListInOrder", "ResolvedOnRows",
 	},
 	"settlement":  {"ReopenedMarket", "ReversalsRestoreEverySum", "RebuildMends", "AdminsRuleAtOnce", "CorrectedClosing"},

@@ -52,7 +52,7 @@ func repeatAdvice(earlier repeats) []string {
 	if count == 0 {
 		return nil
 	}
-	advice := fmt.Sprintf("A repeat: this is your %s prediction on this event with a baseline, so it weighs %s of the first.", ordinal(count+1), weightInWords(count))
+	advice := fmt.Sprintf("A repeat: if this prediction gets a baseline, it is your %s on this event and weighs %s of the first.", ordinal(count+1), weightInWords(count))
 	if earlier.pending > 0 {
 		advice += " If an earlier one misses its baseline, it weighs more."
 	}

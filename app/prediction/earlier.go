@@ -87,9 +87,7 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 		MarketID   string
 		EventKey   string
 		Outcome    string
-		Looked     int
-		Pending    int
-		Weighed    *int
+		Repeats    string // the numbers of repeats, the last one -1 for nil
 		Said       bool
 		UntilClose bool
 	}
@@ -99,13 +97,10 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 		return "(SELECT p." + column + " FROM predictions AS p WHERE p.agent_id = v.agent_id AND p." + of + " = v." + of +
 			" ORDER BY p.id DESC LIMIT " + strconv.Itoa(maxEarlier) + ") AS p"
 	}
-	onEvent, onMarket := newest("id", "event_key"), newest("outcome", "market_id")
-	results := onEvent + " JOIN results AS r ON r.agent_id = v.agent_id AND r.id = p.id"
 	err := database.ScanRows(ctx, db, `SELECT v.agent_id, v.market_id, v.event_key, v.outcome,
-		(SELECT COUNT(*) FROM `+onEvent+`) AS looked,
-		(SELECT COUNT(*) FROM `+results+` WHERE r.baseline_state = 'pending') AS pending,
-		(SELECT MAX(r.weight_index) + 1 FROM `+results+`) AS weighed,
-		EXISTS (SELECT 1 FROM `+onMarket+` WHERE v.outcome IN ('', p.outcome)) AS said,
+		(SELECT COUNT(*) || ' ' || COUNT(CASE WHEN r.baseline_state = 'pending' THEN 1 END) || ' ' || COALESCE(MAX(r.weight_index) + 1, -1)
+			FROM `+newest("id", "event_key")+` JOIN results AS r ON r.agent_id = v.agent_id AND r.id = p.id) AS repeats,
+		EXISTS (SELECT 1 FROM `+newest("outcome", "market_id")+` WHERE v.outcome IN ('', p.outcome)) AS said,
 		EXISTS (SELECT 1 FROM predictions AS p
 			WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id AND p.unrevealed AND p.reveal = 'close') AS until_close FROM `+fixed,
 		slices.Collect(maps.Keys(links)), &rows)
@@ -114,7 +109,14 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 	}
 	for _, r := range rows {
 		known.events[agentMarket{r.AgentID, r.MarketID}] = r.EventKey
-		known.earlier[agentEvent{r.AgentID, r.EventKey}] = repeats{r.Looked, r.Pending, r.Weighed}
+		earlier, weighed := repeats{}, 0
+		if _, err := fmt.Sscan(r.Repeats, &earlier.looked, &earlier.pending, &weighed); err != nil {
+			return fmt.Errorf("read earlier predictions: %w", err)
+		}
+		if weighed >= 0 {
+			earlier.weighed = &weighed
+		}
+		known.earlier[agentEvent{r.AgentID, r.EventKey}] = earlier
 		if r.Said {
 			known.said[agentOutcome{r.AgentID, r.MarketID, r.Outcome}] = true
 		}

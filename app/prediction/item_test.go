@@ -98,7 +98,7 @@ func TestBatchIsPublishedInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			lines := strings.Split(string(answer), "\n")
-			for i, want := range []string{"- 1", "market_closed", "2nd prediction on this event", "invalid_prediction", "3rd prediction on this event"} {
+			for i, want := range []string{"- 1", "market_closed", "your 2nd on this event", "invalid_prediction", "your 3rd on this event"} {
 				if !strings.Contains(lines[i], want) || strings.Contains(lines[i], "Dry run") != (s.DryRun && codeless(lines[i])) {
 					t.Errorf("item %d: got %q, want %q", i, lines[i], want)
 				}

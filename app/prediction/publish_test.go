@@ -295,8 +295,8 @@ func TestAdviceOnTheBook(t *testing.T) {
 func TestRepeatIsWeighed(t *testing.T) {
 	t.Parallel()
 	const (
-		second = "A repeat: this is your 2nd prediction on this event with a baseline, so it weighs 1/2 of the first."
-		third  = "A repeat: this is your 3rd prediction on this event with a baseline, so it weighs 1/4 of the first."
+		second = "A repeat: if this prediction gets a baseline, it is your 2nd on this event and weighs 1/2 of the first."
+		third  = "A repeat: if this prediction gets a baseline, it is your 3rd on this event and weighs 1/4 of the first."
 		unless = " If an earlier one misses its baseline, it weighs more."
 		again  = "A confidence between the market's view and your previous one on this market earns nothing."
 	)
@@ -395,7 +395,7 @@ func TestEventOfAnAgentStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		second := publish()
-		if first.Record.EventKey != "e:weather" || second.Record.EventKey != "e:weather" || !strings.Contains(strings.Join(second.Warnings, " "), "your 2nd prediction on this event") {
+		if first.Record.EventKey != "e:weather" || second.Record.EventKey != "e:weather" || !strings.Contains(strings.Join(second.Warnings, " "), "your 2nd on this event") {
 			t.Errorf("got the events %q and then %q, with warnings %q", first.Record.EventKey, second.Record.EventKey, second.Warnings)
 		}
 		d.agent = d.newAgent(t, "Bob")
@@ -413,7 +413,7 @@ func TestManyRepeats(t *testing.T) {
 		for i := range 35 {
 			got, _, err := d.publish(t, draft(func(dr *prediction.Draft) { dr.MarketID = "1" }))
 			want := map[int]string{
-				31: "this is your 32nd prediction on this event with a baseline, so it weighs less than a millionth",
+				31: "if this prediction gets a baseline, it is your 32nd on this event and weighs less than a millionth",
 				32: "each of your earlier predictions on this event with a baseline halves",
 				34: "each of your earlier predictions on this event with a baseline halves",
 			}[i]

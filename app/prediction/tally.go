@@ -109,20 +109,20 @@ func forgetAhead(ctx context.Context, tx bun.Tx, tallies map[uuid.UUID]*Tally, n
 	if database.IsPostgres(tx) {
 		day = "to_char(p.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
 	}
-	const of = " FROM predictions AS p WHERE p.agent_id = v.agent_id AND p.market_id IS NOT NULL AND p.id "
+	const come = " FROM predictions AS p WHERE p.agent_id = v.agent_id AND p.market_id IS NOT NULL AND p.id < v.from_id"
 	var found []struct {
 		AgentID uuid.UUID `bun:",type:uuid"`
-		Wrong   int64
+		Days    int64
 		Last    string `bun:",nullzero"`
 	}
-	err := database.ScanRows(ctx, tx, "SELECT v.agent_id, (SELECT COUNT(DISTINCT "+day+")"+of+">= v.from_id) AS wrong, (SELECT "+day+of+
-		"< v.from_id ORDER BY p.id DESC LIMIT 1) AS last FROM v", ahead, &found)
+	// All days are counted again, because an earlier correction may have taken out some of those ahead.
+	err := database.ScanRows(ctx, tx, "SELECT v.agent_id, (SELECT COUNT(DISTINCT "+day+")"+come+") AS days, (SELECT "+day+come+
+		" ORDER BY p.id DESC LIMIT 1) AS last FROM v", ahead, &found)
 	if err != nil {
 		return fmt.Errorf("correct the days of tallies: %w", err)
 	}
 	for _, f := range found {
-		t := tallies[f.AgentID]
-		t.PublicationDays, t.LastRankedDay = max(t.PublicationDays-f.Wrong, 0), f.Last
+		tallies[f.AgentID].PublicationDays, tallies[f.AgentID].LastRankedDay = f.Days, f.Last
 	}
 	return nil
 }

@@ -131,7 +131,9 @@ func TestDaysAfterAClockThatWasAhead(t *testing.T) {
 			{40 * day, ada, 2, "2026-12-31"}, {0, bob, 1, "2026-12-31"}, {day, ada, 3, "2027-01-01"},
 			{-41 * day, ada, 1, "2026-11-21"}, {0, bob, 1, "2026-11-21"},
 			{day, ada, 2, "2026-11-22"}, {0, bob, 2, "2026-11-22"},
-			{39 * day, ada, 3, "2026-12-31"}, {0, bob, 3, "2026-12-31"},
+			{40 * day, ada, 3, "2027-01-01"}, {-40 * day, ada, 2, "2026-11-22"}, // once more
+			{day, ada, 3, "2026-11-23"},
+			{38 * day, ada, 4, "2026-12-31"}, {0, bob, 3, "2026-12-31"},
 		} {
 			d.wait(step.wait)
 			linked := draft(func(dr *prediction.Draft) { dr.MarketID = "1" })
