@@ -69,7 +69,8 @@ func (Store) FindRefreshToken(ctx context.Context, db bun.IDB, hash []byte, now 
 }
 
 // UseRefreshToken records that a refresh token of a grant was used. It returns ErrReused if another request
-// used it more than ten seconds ago, and ErrNoCredential if the grant has ended. It locks the agent's row.
+// used it more than ten seconds ago or if the grant ends meanwhile, and ErrNoCredential if the grant has ended before. It
+// locks the agent's row.
 func (s Store) UseRefreshToken(ctx context.Context, tx bun.Tx, grantID uuid.UUID, hash []byte, now time.Time) error {
 	switch found, err := s.lockOwner(ctx, tx, grantID); {
 	case err != nil:

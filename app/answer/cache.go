@@ -131,10 +131,10 @@ func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 	return e.answer, e.madeAt
 }
 
-// Load returns the kept copy if it is good, and otherwise makes one. One caller runs produce, which returns a new Answer. Callers that arrive in
-// the meantime wait and get its result, or its error unless that is memo.Private. Errors aren't kept. With
-// Query.Background, Load may return the previous copy and run produce afterwards. The context of produce ends after
-// five seconds instead of with ctx. It has the values of ctx, but none if produce runs in the background. A waiting
+// Load returns the kept copy if it is good, and otherwise makes one. One caller runs produce, which returns a new Answer.
+// Callers that arrive in the meantime wait and get its result, or its error unless that is memo.Private. Errors aren't
+// kept. With Query.Background, Load may return the previous copy and run produce afterwards. The context of produce ends
+// after five seconds instead of with ctx. It has the values of ctx, but none if produce runs in the background. A waiting
 // caller returns early if ctx ends.
 func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context) (*Answer, error)) (*Answer, error) {
 	for {

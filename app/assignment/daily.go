@@ -38,9 +38,9 @@ const (
 	noCategory = "other"
 )
 
-// ChooseDaily chooses the day's assignments among the markets that were observed since a time and have a liquidity of
-// at least minLiquidity, in US dollars. It returns how many it added, which is 0 if the day already has its choice. However many nodes call
-// ChooseDaily, only one choice is made for a day. If there is no suitable market, it chooses none, and the
+// ChooseDaily chooses the day's assignments among the markets observed at since or later, with a liquidity of at least
+// minLiquidity, in US dollars. It returns how many it added, which is 0 if the day already has its choice. However many
+// nodes call ChooseDaily, only one choice is made for a day. If there is no suitable market, it chooses none, and the
 // next call tries again. A choice for a later day doesn't count, because a clock was ahead when it was made.
 func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now, since time.Time, minLiquidity float64) (int, error) {
 	now = database.Now(now)
