@@ -91,8 +91,9 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 		Said       bool
 		UntilClose bool
 	}
+	// The limit keeps the planner from looking an event up again wherever it is compared.
 	fixed := `(SELECT v.agent_id, v.market_id, v.outcome, COALESCE((SELECT p.event_key FROM predictions AS p
-		WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id ORDER BY p.id LIMIT 1), v.event_key) AS event_key FROM v) AS v`
+		WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id ORDER BY p.id LIMIT 1), v.event_key) AS event_key FROM v LIMIT 100000) AS v`
 	newest := func(column, of string) string {
 		return "(SELECT p." + column + " FROM predictions AS p WHERE p.agent_id = v.agent_id AND p." + of + " = v." + of +
 			" ORDER BY p.id DESC LIMIT " + strconv.Itoa(maxEarlier) + ") AS p"
