@@ -114,9 +114,9 @@ func (c *Cache) find(q *Query, side *generation.Side, now time.Time) *Answer {
 	return e.answer
 }
 
-// LastGood returns the last copy and the time at which it was made, or its StaleSince, even if the copy is no longer
-// good. It is for callers that can't get a new copy. It returns nil if no copy is kept, if it is a
-// day old or if a text or an agent was hidden since.
+// LastGood returns the last copy and the time at which it was made, or its StaleSince, even if the copy is no
+// longer good. It is for callers that can't get a new copy. It returns nil if no copy is kept, if it is a day old
+// or if a text or an agent was hidden since.
 func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 	side, now := c.options.Side(q.Current), c.options.Now()
 	c.mu.Lock()

@@ -49,8 +49,8 @@ func hasTag(db bun.IDB, p *database.Planned, slug string) schema.QueryWithArgs {
 }
 
 // List returns one page of markets and the cursor of the next page, which is empty on the last. It refuses a
-// cursor of another order and too many words. If f has filters, a page looks at no more than 1,000 markets. It may then hold fewer
-// than Limit, or none, although there is a next page.
+// cursor of another order and too many words. If f has filters, a page looks at no more than 1,000 markets. It
+// may then hold fewer than Limit, or none, although there is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
 	if err := checkWords(f.Q); err != nil {

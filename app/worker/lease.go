@@ -19,7 +19,7 @@ type lease struct {
 	Name      string `bun:",pk"`
 	Holder    string
 	ExpiresAt time.Time
-	Failures  int // in a row, if the holder has passed the job on; see Job.Outbound
+	Failures  int // in a row, if the last holder failed and left the job to others; see Worker.passOn
 }
 
 // tooLong is far more than the life of any lease. A lease that would last longer was taken or renewed while a clock was
@@ -36,7 +36,7 @@ func (w *Worker) acquire(ctx context.Context, name string, life time.Duration) (
 	return changed(res, err, "acquire lease of", name)
 }
 
-// renew extends a lease that this worker holds, and forgets the failures that it was passed on with. It returns false if
+// renew extends a lease that this worker holds, and forgets the failures of its last holder. It returns false if
 // another worker holds it.
 func (w *Worker) renew(ctx context.Context, name string, life time.Duration) (bool, error) {
 	res, err := w.db.NewUpdate().Model((*lease)(nil)).Set("expires_at = ?", w.time(w.db, w.now(), life)).Set("failures = 0").
