@@ -101,3 +101,17 @@ func (m *Market) eventTitle() string {
 	}
 	return m.Title
 }
+
+// InOrder returns markets in the order of ids. It leaves out unknown ids.
+func (s Store) InOrder(ctx context.Context, db bun.IDB, ids []string) ([]Market, error) {
+	found, err := s.ByIDs(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	slices.SortFunc(found, func(a, b Market) int { return at[a.ID] - at[b.ID] })
+	return found, nil
+}
