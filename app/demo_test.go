@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/demo"
 )
 
 // seededDir is the folder of seeded, empty until a test uses it.
@@ -88,13 +90,16 @@ func demoCopy(t testing.TB) string {
 	return filepath.Join(to, "demo.db")
 }
 
-// demoURL returns the address of a database for a demo: a copy of seeded on SQLite, and an empty one on Postgres.
+// seededPostgres returns the address of a database with the demo's world, of which no day is sealed.
+var seededPostgres = dbtest.Filled(func(ctx context.Context, db *database.DB) error { return demo.Seed(ctx, db, time.Now()) })
+
+// demoURL returns the address of a database for a demo: a copy of seeded on SQLite, and of seededPostgres on Postgres.
 func demoURL(t testing.TB, kind database.Kind) string {
 	t.Helper()
 	if kind == database.SQLite {
 		return "sqlite://" + demoCopy(t)
 	}
-	return dbtest.URL(t, kind)
+	return seededPostgres(t, kind)
 }
 
 // startDemo starts the demo and returns the key that it prints. It starts from a copy of seeded if the settings

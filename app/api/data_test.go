@@ -26,7 +26,7 @@ import (
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/config"
-	"github.com/pulsecast/pulsecast/app/demo"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/release"
 )
 
@@ -99,12 +99,8 @@ func TestDataIsKept(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			read := &dayReads{limit: "LIMIT 25"}
-			s := run(t, configure(t, b, func(c *config.Config) { c.ArchiveURL = "file://" + t.TempDir() }), app.Options{
+			s := run(t, configure(t, b, func(c *config.Config) { c.ArchiveURL, c.DatabaseURL = "file://"+t.TempDir(), sampleURL(t, b.kind) }), app.Options{
 				CachePrefix: "test:" + t.Name() + ":", Now: (&clock{}).now, Queries: read,
-			}, func(a *app.App) {
-				if err := demo.Seed(t.Context(), a.DB, examplesAt); err != nil {
-					t.Fatal(err)
-				}
 			})
 			key := s.register(t, "Ada")
 			for range 3 {
@@ -127,7 +123,9 @@ func TestDataIsKept(t *testing.T) {
 // itself abandons no others.
 func TestDataAfterARestore(t *testing.T) {
 	t.Parallel()
-	cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL, c.DatabaseURL = "file://"+t.TempDir(), sampleURL(t) })
+	cfg := configure(t, backends[0], func(c *config.Config) {
+		c.ArchiveURL, c.DatabaseURL = "file://"+t.TempDir(), sampleURL(t, database.SQLite)
+	})
 	s := run(t, cfg, app.Options{Now: (&clock{}).now}, func(a *app.App) {
 		sealSample(t, a)
 		if _, err := a.DB.ExecContext(t.Context(), "UPDATE archive_days SET abandoned = TRUE"); err != nil {
@@ -166,7 +164,7 @@ func TestDownloadsOfOneCaller(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	cfg := configure(t, backends[0], func(c *config.Config) {
-		c.ArchiveURL, c.DatabaseURL, c.TrustedProxies = "file://"+folder, sampleURL(t), "127.0.0.1"
+		c.ArchiveURL, c.DatabaseURL, c.TrustedProxies = "file://"+folder, sampleURL(t, database.SQLite), "127.0.0.1"
 	})
 	s := run(t, cfg, app.Options{Now: (&clock{}).now}, func(a *app.App) { sealSample(t, a) })
 	name := filepath.Join(folder, "days", "2026-11-18", archive.RedactionsName)
@@ -218,7 +216,7 @@ func TestHangingArchive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder, read := t.TempDir(), &dayReads{limit: "LIMIT"}
-			cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL, c.DatabaseURL = "file://"+folder, sampleURL(t) })
+			cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL, c.DatabaseURL = "file://"+folder, sampleURL(t, database.SQLite) })
 			s := run(t, cfg, app.Options{Now: (&clock{}).now, Queries: read}, func(a *app.App) { sealSample(t, a) })
 			// To open a pipe waits until its other end is open.
 			pipe := filepath.Join(folder, "days", "2026-11-18", archive.TextsName)

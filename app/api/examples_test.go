@@ -207,7 +207,7 @@ type clock struct{ seconds atomic.Int64 }
 
 func (c *clock) now() time.Time { return examplesAt.Add(time.Duration(c.seconds.Load()) * time.Second) }
 
-// sampleURL returns the address of a SQLite database with the demo's world at examplesAt. Each test gets a copy.
+// sampleURL returns the address of a database with the demo's world at examplesAt. Each test gets a copy.
 var sampleURL = dbtest.Filled(func(ctx context.Context, db *database.DB) error { return demo.Seed(ctx, db, examplesAt) })
 
 // sampleService runs the demo's world at examplesAt, and returns a key of one of its agents.
@@ -215,7 +215,7 @@ func sampleService(t *testing.T, clock *clock) (s *service, values map[string]st
 	t.Helper()
 	values = map[string]string{}
 	cfg := configure(t, backends[0], func(c *config.Config) {
-		c.BaseURL, c.ArchiveURL, c.DatabaseURL = "https://pulsecast.example", "file://"+t.TempDir(), sampleURL(t)
+		c.BaseURL, c.ArchiveURL, c.DatabaseURL = "https://pulsecast.example", "file://"+t.TempDir(), sampleURL(t, database.SQLite)
 	})
 	s = run(t, cfg, app.Options{Now: clock.now}, func(a *app.App) {
 		sealSample(t, a)

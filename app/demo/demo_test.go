@@ -47,10 +47,7 @@ func TestSeed(t *testing.T) {
 // give the same world as one that was never stopped. This also shows that the world depends only on its start.
 func TestSeedAfterAStop(t *testing.T) {
 	t.Parallel()
-	whole, stopped := dbtest.Open(t, database.SQLite), dbtest.Open(t, database.SQLite)
-	if err := Seed(t.Context(), whole, firstLook); err != nil {
-		t.Fatal(err)
-	}
+	whole, stopped := dbtest.OpenAt(t, seededURL(t, database.SQLite)), dbtest.Open(t, database.SQLite)
 	if _, err := firstStart(t.Context(), stopped, firstLook); err != nil {
 		t.Fatal(err)
 	}

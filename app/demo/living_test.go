@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -20,8 +19,7 @@ import (
 // prediction gets its baseline within three minutes.
 func TestSampleLivesOn(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		n := seeded(t, db)
+	eachSeeded(t, func(t *testing.T, n *node) {
 		n.mustTick(time.Minute)
 		before := n.markets.Replicator.Feed().Current()
 		published := n.publish(before.Records[0].ID)
@@ -72,8 +70,8 @@ func TestSampleLivesOn(t *testing.T) {
 // predictions must settle, even after an interruption. In the end, no market and no prediction is open.
 func TestSampleSettles(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		n := seeded(t, db)
+	eachSeeded(t, func(t *testing.T, n *node) {
+		db := n.db
 		after := n.markets.After
 		due := "FROM prediction_records WHERE status = 'open' AND market_id IN (SELECT id FROM markets WHERE closed)"
 		n.markets.After = nil // stop after the reading is stored
@@ -182,8 +180,8 @@ func TestLadderSettlesInOneDirection(t *testing.T) {
 // it fails later.
 func TestLiveReplacesSample(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		n := seeded(t, db)
+	eachSeeded(t, func(t *testing.T, n *node) {
+		db := n.db
 		n.mustTick(time.Minute)
 		failure := n.up.err
 		p := 0.3
@@ -245,9 +243,8 @@ func TestLiveReplacesSample(t *testing.T) {
 
 func TestNodesAgree(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Open(t, database.SQLite)
-	a := seeded(t, db)
-	b := newNode(t, db)
+	a := seeded(t, database.SQLite)
+	b := newNode(t, a.db)
 	a.clock = firstLook.Add(5 * day)
 	b.clock = a.clock.Add(20 * time.Second)
 	var answers [2][]market.Market
@@ -287,7 +284,7 @@ func TestNodesAgree(t *testing.T) {
 // pause which the source asks for is kept.
 func TestLiveSourceIsAskedBriefly(t *testing.T) {
 	t.Parallel()
-	n := seeded(t, dbtest.Open(t, database.SQLite))
+	n := seeded(t, database.SQLite)
 	n.up.err = &source.Error{Reason: "http_429", RetryAfter: 10 * time.Minute}
 	for range 3 {
 		n.mustTick(time.Minute)

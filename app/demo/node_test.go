@@ -13,6 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/cache"
 	"github.com/pulsecast/pulsecast/app/cache/cachetest"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
@@ -96,13 +97,23 @@ func newNode(t *testing.T, db *database.DB) *node {
 	return n
 }
 
+var seededURL = dbtest.Filled(func(ctx context.Context, db *database.DB) error { return Seed(ctx, db, firstLook) })
+
 // seeded returns a node of a demo that has just started.
-func seeded(t *testing.T, db *database.DB) *node {
+func seeded(t *testing.T, kind database.Kind) *node {
 	t.Helper()
-	if err := Seed(t.Context(), db, firstLook); err != nil {
-		t.Fatal(err)
+	return newNode(t, dbtest.OpenAt(t, seededURL(t, kind)))
+}
+
+// eachSeeded runs test once per engine, in parallel, each with a node of a demo that has just started.
+func eachSeeded(t *testing.T, test func(t *testing.T, n *node)) {
+	t.Helper()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, seeded(t, kind))
+		})
 	}
-	return newNode(t, db)
 }
 
 // tick moves the clock and reads both feeds.

@@ -1,6 +1,7 @@
 package release_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -49,6 +50,11 @@ func serve(t *testing.T, address, folder string, now time.Time) *live {
 	}
 	return l
 }
+
+// seededAt is when the demo in the databases of seededURL started.
+var seededAt = moment(22, 12)
+
+var seededURL = dbtest.Filled(func(ctx context.Context, db *database.DB) error { return demo.Seed(ctx, db, seededAt) })
 
 // moment returns an hour of a day in November.
 func moment(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
@@ -199,10 +205,7 @@ func TestRecomputeAfterARestore(t *testing.T) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			l := serve(t, dbtest.URL(t, kind), t.TempDir(), moment(22, 12))
-			if err := demo.Seed(t.Context(), l.db, l.now); err != nil {
-				t.Fatal(err)
-			}
+			l := serve(t, seededURL(t, kind), t.TempDir(), seededAt)
 			first := archive.PriceRow{Market: "m", Observed: archive.Observed{ObservedAt: l.now, Source: demo.Source, Sample: true}, Prices: []float64{0.3, 0.7}}
 			if err := archive.Append(t.Context(), l.db, archive.Prices, []archive.PriceRow{first}, l.now); err != nil {
 				t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
-	"github.com/pulsecast/pulsecast/app/demo"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/release"
 )
@@ -26,11 +25,7 @@ func TestSecrets(t *testing.T) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			ctx, db := t.Context(), dbtest.Open(t, kind)
-			now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-			if err := demo.Seed(ctx, db, now); err != nil {
-				t.Fatal(err)
-			}
+			ctx, db, now := t.Context(), dbtest.OpenAt(t, seededURL(t, kind)), seededAt
 			// The first four settled predictions are: a hidden one, an unrevealed one, one of an
 			// agent with hidden texts, and one of a closed account. Each is by another agent.
 			var settled []prediction.Prediction

@@ -66,7 +66,7 @@ func TestChunksReadByKey(t *testing.T) {
 	for name, analyse := range map[string]struct{ before, after bool }{
 		"never analysed": {}, "analysed while empty": {before: true}, "analysed": {after: true},
 	} {
-		for _, size := range []int{3_000, 30_000} {
+		for _, size := range []int{3_000, 12_000} {
 			t.Run(fmt.Sprint(name, " ", size), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, dbtest.Open(t, database.Postgres))

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -81,11 +82,20 @@ func URL(t testing.TB, kind database.Kind) string {
 	if kind == database.SQLite {
 		return sqliteURL(t)
 	}
-	server := os.Getenv("TEST_POSTGRES_URL")
-	if server == "" {
-		t.Skip("TEST_POSTGRES_URL is not set: run \"make test\", which starts a private Postgres")
+	return postgresURL(t, server(t), postgresTemplate)
+}
+
+// serverSetting is the environment variable with the address of the Postgres server for tests.
+const serverSetting = "TEST_POSTGRES_URL"
+
+// server returns the address of the Postgres server, or skips the test.
+func server(t testing.TB) string {
+	t.Helper()
+	address := os.Getenv(serverSetting)
+	if address == "" {
+		t.Skip(serverSetting + " is not set: run \"make test\", which starts a private Postgres")
 	}
-	return postgresURL(t, server)
+	return address
 }
 
 // Empty returns the address of a database of one engine without tables.
@@ -120,14 +130,26 @@ func Destroy(t testing.TB, address string) {
 	}
 }
 
-var sqliteURL = Filled(unfilled)
+// Filled returns a function that gives each test a copy of a database of one engine. When the first test asks for an
+// engine, the original is migrated, and fill fills it.
+func Filled(fill func(context.Context, *database.DB) error) func(testing.TB, database.Kind) (address string) {
+	sqlite := filledSQLite(fill)
+	template := sync.OnceValues(func() (string, error) { return filledTemplate(os.Getenv(serverSetting), fill) })
+	return func(t testing.TB, kind database.Kind) string {
+		t.Helper()
+		if kind == database.SQLite {
+			return sqlite(t)
+		}
+		return postgresURL(t, server(t), template)
+	}
+}
+
+var sqliteURL = filledSQLite(unfilled)
 
 // unfilled leaves a migrated database as it is.
 func unfilled(context.Context, *database.DB) error { return nil }
 
-// Filled returns a function that copies a SQLite database for each test, and returns the address of the copy. When the
-// first test asks, the original is migrated, and fill fills it.
-func Filled(fill func(context.Context, *database.DB) error) func(testing.TB) (address string) {
+func filledSQLite(fill func(context.Context, *database.DB) error) func(testing.TB) (address string) {
 	original := sync.OnceValues(func() ([]byte, error) {
 		dir, err := os.MkdirTemp("", "pulsecast-template")
 		if err != nil {
@@ -167,8 +189,37 @@ func migrate(address string, fill func(context.Context, *database.DB) error) err
 	return errors.Join(err, db.Close())
 }
 
+// filledTemplate copies the migrated template, fills the copy and returns its name. The next run of the same package
+// replaces the copy.
+func filledTemplate(server string, fill func(context.Context, *database.DB) error) (name string, err error) {
+	template, err := postgresTemplate()
+	if err != nil {
+		return "", err
+	}
+	folder, err := os.Getwd() // that of the package
+	if err != nil {
+		return "", err
+	}
+	ctx := context.Background()
+	admin, err := database.Open(ctx, server)
+	if err != nil {
+		return "", err
+	}
+	defer admin.Close()
+	name = fmt.Sprintf("filled_%x_%d", sha256.Sum224([]byte(folder)), filledTemplates.Add(1))
+	for _, sql := range []string{"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)", copyStatement(name, template)} {
+		if _, err := admin.ExecContext(ctx, sql); err != nil {
+			return "", err
+		}
+	}
+	return name, migrate(withDatabase(server, name), fill)
+}
+
+// filledTemplates counts the templates that this process has filled.
+var filledTemplates atomic.Int64
+
 var postgresTemplate = sync.OnceValues(func() (string, error) {
-	server := os.Getenv("TEST_POSTGRES_URL")
+	server := os.Getenv(serverSetting)
 	sum := sha256.New()
 	err := fs.WalkDir(migrations.Files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -231,9 +282,10 @@ func makeTemplate(admin *database.DB, server, name string) error {
 	return err
 }
 
-func postgresURL(t testing.TB, server string) string {
+// postgresURL returns the address of a copy of a template. The copy is dropped when the test ends.
+func postgresURL(t testing.TB, server string, template func() (string, error)) string {
 	t.Helper()
-	template, err := postgresTemplate()
+	from, err := template()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,8 +294,7 @@ func postgresURL(t testing.TB, server string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Copying files costs less than logging each of their pages.
-	if _, err := admin.ExecContext(t.Context(), fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template)); err != nil {
+	if _, err := admin.ExecContext(t.Context(), copyStatement(name, from)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -255,10 +306,15 @@ func postgresURL(t testing.TB, server string) string {
 	return withDatabase(server, name)
 }
 
+// copyStatement creates a database as a copy of a template. Copying files costs less than logging each of their pages.
+func copyStatement(name, template string) string {
+	return fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template)
+}
+
 func withDatabase(server, name string) string {
 	u, err := url.Parse(server)
 	if err != nil {
-		panic("TEST_POSTGRES_URL: " + err.Error())
+		panic(serverSetting + ": " + err.Error())
 	}
 	u.Path = "/" + name
 	return u.String()
