@@ -350,6 +350,41 @@ func TestScalarIsKept(t *testing.T) {
 	})
 }
 
+// TestOutcomesKeepTheirOrder checks that what is stored, shown and passed on has the stored order of outcomes if a
+// reading has another.
+func TestOutcomesKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		var passedOn []market.Market
+		n.markets.After = []func(context.Context, []market.Market) error{func(_ context.Context, observed []market.Market) error {
+			passedOn = observed
+			return nil
+		}}
+		m := yesNo("a", 1)
+		m.Prices = []float64{0.25, 0.75}
+		n.up.top = []market.Market{m}
+		tick(t, n.markets.Tick, time.Minute)
+		m.Outcomes, m.Prices = []string{"No", "Yes"}, []float64{0.625, 0.375}
+		n.up.top = []market.Market{m}
+		n.later(time.Minute)
+		tick(t, n.markets.Tick, time.Minute)
+		stored, _, err := market.Store{}.ByID(t.Context(), db.Reader, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, got := range map[string]*market.Market{"stored": stored, "shown": &n.markets.Replicator.Feed().Current().Records[0], "passed on": &passedOn[0]} {
+			if !slices.Equal(got.Outcomes, []string{"Yes", "No"}) || !slices.Equal(got.Prices, []float64{0.375, 0.625}) {
+				t.Errorf("%s: %v %v", what, got.Outcomes, got.Prices)
+			}
+		}
+		var history []market.Price
+		if err := db.NewSelect().Model(&history).Order("observed_at").Scan(t.Context()); err != nil || len(history) != 2 || !slices.Equal(history[1].Prices, []float64{0.375, 0.625}) {
+			t.Errorf("history: %+v, %v", history, err)
+		}
+	})
+}
+
 // TestSnapshotKeepsFacts checks that the snapshot has the facts that the database keeps when a reading leaves them out,
 // because a filtered list begins in the snapshot and goes on in the database.
 func TestSnapshotKeepsFacts(t *testing.T) {
