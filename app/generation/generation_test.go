@@ -13,7 +13,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-func watcher(db *database.DB) *generation.Watcher {
+// watcher returns a watcher whose connection is open, because one check must not take long.
+func watcher(t *testing.T, db *database.DB) *generation.Watcher {
+	t.Helper()
+	if _, err := db.Reader.ExecContext(t.Context(), "SELECT 1"); err != nil {
+		t.Fatal(err)
+	}
 	return generation.NewWatcher(db.Reader, slog.New(slog.DiscardHandler))
 }
 
@@ -28,7 +33,7 @@ func move(t *testing.T, db *database.DB, topics ...generation.Topic) {
 func TestWatcherSeesWhatMoved(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		w := watcher(db)
+		w := watcher(t, db)
 		texts := 0
 		w.OnMoved(generation.Texts, func() { texts++ })
 		before := w.Stamp()
@@ -53,7 +58,7 @@ func TestWatcherSeesWhatMoved(t *testing.T) {
 func TestRolledBackMoveIsNotSeen(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		w := watcher(db)
+		w := watcher(t, db)
 		tx, err := db.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +83,7 @@ func TestRolledBackMoveIsNotSeen(t *testing.T) {
 func TestMovingNeverWaits(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
-	w := watcher(db)
+	w := watcher(t, db)
 	topics := []generation.Topic{generation.Results}
 	for range 2 { // the second time, the slots exist
 		open := make([]bun.Tx, 4)
@@ -113,7 +118,7 @@ func TestMovingNeverWaits(t *testing.T) {
 func TestChecksShareLooks(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		w := watcher(db)
+		w := watcher(t, db)
 		w.Start()
 		defer w.Stop()
 		var wg sync.WaitGroup
@@ -138,7 +143,7 @@ func TestChecksShareLooks(t *testing.T) {
 func TestCheckFailsWithTheDatabase(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)
-	w := watcher(db)
+	w := watcher(t, db)
 	move(t, db, generation.Agents)
 	if err := w.Check(t.Context()); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func newPair(t *testing.T, maxLag time.Duration) *pair {
 	if err := db.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	p.db, p.Watcher, p.ahead = db, watcher(db), new(atomic.Int64)
+	p.db, p.Watcher, p.ahead = db, watcher(t, db), new(atomic.Int64)
 	p.SetClock(func() time.Time { return time.Now().Add(time.Duration(p.ahead.Load())) })
 	p.AddReplica(db, maxLag)
 	p.Start()
@@ -355,7 +355,7 @@ func TestNoReplica(t *testing.T) {
 	if err := db.AddReplica(address); err != nil {
 		t.Fatal(err)
 	}
-	w := watcher(db)
+	w := watcher(t, db)
 	w.AddReplica(db, time.Minute)
 	w.Start()
 	t.Cleanup(func() {
