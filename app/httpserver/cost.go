@@ -68,7 +68,9 @@ func newReadLane(places int, limited bool) *lane {
 	if !limited {
 		share = [queueClasses]int{quick: queue[quick] + places, expensive: queue[expensive] + places}
 	}
-	return newLane(places, queue, share)
+	l := newLane(places, queue, share)
+	l.rests = limited
+	return l
 }
 
 // Admit waits until the answer to a read may be made. It counts the units by which the cost exceeds those that

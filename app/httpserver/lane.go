@@ -13,12 +13,16 @@ import (
 // count, because the check takes long while the database is slow.
 const lanePatience = time.Second
 
+// longestRest bounds how long a place stays free. An answer that takes longer mostly waits for the database.
+const longestRest = 20 * time.Millisecond
+
 // lane bounds how many requests do costly work at the same time, and how many wait for it. Requests with a
 // key and requests without one take turns, so that neither can hold up the other. Among each, quick requests go
 // before expensive ones. Each of the four queues is first in, first out.
 type lane struct {
 	places  int               // requests that work at a time
 	threads *threads          // one for each place; nil: requests work on their goroutines
+	rests   bool              // a place stays free for a while after an answer; see end
 	queue   [queueClasses]int // requests that wait, for each kind of caller
 	share   [queueClasses]int // requests of one caller that work or wait
 	mu      sync.Mutex
@@ -72,8 +76,10 @@ func (l *lane) enter(ctx context.Context, t ticket, came time.Time) (leave func(
 	if err != nil {
 		return nil, err
 	}
-	leave = sync.OnceFunc(func() { l.end(t) })
+	var begun time.Time
+	leave = sync.OnceFunc(func() { l.end(t, time.Since(begun)) })
 	if turn == nil {
+		begun = time.Now()
 		return leave, nil
 	}
 	if !t.part {
@@ -83,13 +89,13 @@ func (l *lane) enter(ctx context.Context, t ticket, came time.Time) (leave func(
 	}
 	select {
 	case <-turn:
-		return leave, nil
 	case <-ctx.Done():
 		if l.giveUp(t, turn) {
 			return nil, laneFull()
 		}
-		return leave, nil
 	}
+	begun = time.Now()
+	return leave, nil
 }
 
 // begin takes a place, or joins a queue. turn is nil if the request has a place.
@@ -159,11 +165,40 @@ func (l *lane) giveUp(t ticket, turn chan struct{}) bool {
 	return true
 }
 
-// end gives the place to the next request in the queues.
-func (l *lane) end(t ticket) {
+// end frees the place of a request that has worked for a time. If others wait and places rest, the place stays free for
+// the same time, but at most longestRest. So the lane uses at most half of its processors for long. Postgres, which
+// knows no priorities, needs that more than SQLite.
+func (l *lane) end(t ticket, worked time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hold(t, -1)
+	if l.rests && l.awaited() {
+		time.AfterFunc(min(worked, longestRest), l.pass)
+		return
+	}
+	l.passLocked()
+}
+
+// awaited reports whether any request waits.
+func (l *lane) awaited() bool {
+	for kind := range l.waiting {
+		for class := range l.waiting[kind] {
+			if len(l.waiting[kind][class]) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (l *lane) pass() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.passLocked()
+}
+
+// passLocked gives a place to the next request in the queues.
+func (l *lane) passLocked() {
 	for range callerKinds {
 		l.served = (l.served + 1) % callerKinds
 		for class := range queueClasses {

@@ -57,7 +57,7 @@ func TestLaneOrder(t *testing.T) {
 				}
 			}
 		}
-		l.end(requests[want])
+		l.end(requests[want], 0)
 	}
 	if l.busy != 0 || len(l.held[quick])+len(l.held[expensive]) != 0 {
 		t.Errorf("%d places and %v are left", l.busy, l.held)
@@ -103,6 +103,42 @@ func TestLaneBounds(t *testing.T) {
 	}
 	if n := len(l.waiting[visitors][expensive]); n != 1 {
 		t.Errorf("%d wait, want 1", n)
+	}
+}
+
+// TestPlaceRests checks that a place stays free as long as the request before worked, if others wait.
+func TestPlaceRests(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ worked, want time.Duration }{
+		"short": {3 * time.Millisecond, 6 * time.Millisecond}, "long": {time.Second / 2, time.Second/2 + longestRest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLane(1, [queueClasses]int{8, 8}, [queueClasses]int{8, 8})
+				l.rests = true
+				leave, err := l.enter(t.Context(), ticket{by: visitor(1), class: expensive}, time.Now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				var next sync.WaitGroup
+				next.Go(func() {
+					leave, err := l.enter(t.Context(), ticket{by: visitor(2), class: quick}, time.Now())
+					if waited := time.Since(began); err != nil || waited != c.want {
+						t.Errorf("%v after %s, want a place after %s", err, waited, c.want)
+					} else {
+						leave()
+					}
+				})
+				time.Sleep(c.worked)
+				leave()
+				next.Wait()
+				if l.busy != 0 {
+					t.Error("the place stays taken although nobody waits")
+				}
+			})
+		})
 	}
 }
 

@@ -104,13 +104,14 @@ func New(opts Options) *Server {
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	proxies, _ := cfg.Proxies() // Config.Check has refused a bad value
+	limited := !cfg.RateLimitReads.Off()
 	s := &Server{
 		opts:      opts,
 		direct:    map[string]direct{},
 		bodies:    map[string]bodyLimit{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
-		reads:     newReadLane(max(opts.Places, 1), !cfg.RateLimitReads.Off()),
-		archived:  newReadLane(archivedPlaces, !cfg.RateLimitReads.Off()),
+		reads:     newReadLane(max(opts.Places, 1), limited),
+		archived:  newReadLane(archivedPlaces, limited),
 		checks:    newChecks(cfg.RateLimitFailures, opts.Now),
 		proxies:   proxies,
 		baseURL:   cfg.BaseURL,
