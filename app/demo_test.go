@@ -90,7 +90,7 @@ func demoCopy(t testing.TB) string {
 	return filepath.Join(to, "demo.db")
 }
 
-// seededPostgres returns the address of a database with the demo's world, of which no day is sealed.
+// seededPostgres returns the address of a database with the demo's world. None of its days is sealed.
 var seededPostgres = dbtest.Filled(func(ctx context.Context, db *database.DB) error { return demo.Seed(ctx, db, time.Now()) })
 
 // demoURL returns the address of a database for a demo: a copy of seeded on SQLite, and of seededPostgres on Postgres.

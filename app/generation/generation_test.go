@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-// watcher returns a watcher whose connection is open, because one check must not take long.
+// watcher returns a watcher. It opens a connection first, because a check fails if it takes long, and connecting may.
 func watcher(t *testing.T, db *database.DB) *generation.Watcher {
 	t.Helper()
 	if _, err := db.Reader.ExecContext(t.Context(), "SELECT 1"); err != nil {

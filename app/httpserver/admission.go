@@ -9,7 +9,7 @@ type Admission struct {
 // NewAdmission returns an admission that calls leave at its end. Answers are made on the goroutine of the request.
 func NewAdmission(leave func()) *Admission { return &Admission{leave: leave} }
 
-// Leave ends the admission, so that the next request in the queue is admitted.
+// Leave ends the admission. The next request in the queue is admitted then, or after the rest of the place.
 func (a *Admission) Leave() {
 	if a.leave != nil {
 		a.leave()

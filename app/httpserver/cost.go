@@ -153,7 +153,7 @@ func (s *Server) AdmitParts(c *fiber.Ctx, part Cost, n int) (admit func(ctx cont
 		return nil, err
 	}
 	t := ticketOf(c, part)
-	t.part = true
+	t.class = parts
 	return func(ctx context.Context) (leave func(), err error) { return s.reads.enter(ctx, t, time.Time{}) }, nil
 }
 

@@ -13,16 +13,17 @@ import (
 // count, because the check takes long while the database is slow.
 const lanePatience = time.Second
 
-// longestRest bounds how long a place stays free. An answer that takes longer mostly waits for the database.
+// longestRest bounds how long a place rests. Most answers take less, and one that waits for the database may take a
+// second.
 const longestRest = 20 * time.Millisecond
 
 // lane bounds how many requests do costly work at the same time, and how many wait for it. Requests with a
-// key and requests without one take turns, so that neither can hold up the other. Among each, quick requests go
-// before expensive ones. Each of the four queues is first in, first out.
+// key and requests without one take turns, so that neither can hold up the other. Among each, parts of answers go first,
+// then quick requests, then expensive ones. Each of the six queues is first in, first out.
 type lane struct {
 	places  int               // requests that work at a time
 	threads *threads          // one for each place; nil: requests work on their goroutines
-	rests   bool              // a place stays free for a while after an answer; see end
+	rests   bool              // a place rests after an answer; see end
 	queue   [queueClasses]int // requests that wait, for each kind of caller
 	share   [queueClasses]int // requests of one caller that work or wait
 	mu      sync.Mutex
@@ -43,12 +44,14 @@ const (
 	callerKinds
 )
 
-// queueClass says whether a request works for a short or a long time.
+// queueClass says whether a request works for a short or a long time. parts is for a part of an answer that has begun.
+// It is never refused, and goes first, because the whole answer must end in time.
 type queueClass int
 
 const (
 	quick queueClass = iota
 	expensive
+	parts
 	queueClasses
 )
 
@@ -57,7 +60,6 @@ type ticket struct {
 	by      bucketKey
 	sharers []bucketKey // from placeSharers
 	class   queueClass
-	part    bool // a part of an answer that has begun, so it is never refused
 }
 
 func newLane(places int, queue, share [queueClasses]int) *lane {
@@ -82,7 +84,7 @@ func (l *lane) enter(ctx context.Context, t ticket, came time.Time) (leave func(
 		begun = time.Now()
 		return leave, nil
 	}
-	if !t.part {
+	if t.class != parts {
 		var cancel func()
 		ctx, cancel = context.WithDeadline(ctx, came.Add(lanePatience))
 		defer cancel()
@@ -102,7 +104,7 @@ func (l *lane) enter(ctx context.Context, t ticket, came time.Time) (leave func(
 func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !t.part && l.sharedOut(t) {
+	if t.class != parts && l.sharedOut(t) {
 		return nil, laneShare()
 	}
 	if l.busy < l.places {
@@ -111,7 +113,7 @@ func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 		return nil, nil
 	}
 	queue := l.queueOf(t)
-	if !t.part && len(*queue) >= l.queue[t.class] {
+	if t.class != parts && len(*queue) >= l.queue[t.class] {
 		return nil, laneFull()
 	}
 	turn = make(chan struct{})
@@ -165,9 +167,9 @@ func (l *lane) giveUp(t ticket, turn chan struct{}) bool {
 	return true
 }
 
-// end frees the place of a request that has worked for a time. If others wait and places rest, the place stays free for
-// the same time, but at most longestRest. So the lane uses at most half of its processors for long. Postgres, which
-// knows no priorities, needs that more than SQLite.
+// end ends the work of a request. If others wait and places rest, nobody gets the place for as long as the request
+// worked, but at most for longestRest. So the lane can't keep its processors busy all the time. Postgres needs that more
+// than SQLite, because its part of the work has the usual priority.
 func (l *lane) end(t ticket, worked time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -197,11 +199,11 @@ func (l *lane) pass() {
 	l.passLocked()
 }
 
-// passLocked gives a place to the next request in the queues.
+// passLocked gives a place to the next request in the queues, or frees it if none waits.
 func (l *lane) passLocked() {
 	for range callerKinds {
 		l.served = (l.served + 1) % callerKinds
-		for class := range queueClasses {
+		for _, class := range []queueClass{parts, quick, expensive} {
 			if queue := &l.waiting[l.served][class]; len(*queue) > 0 {
 				close((*queue)[0])
 				*queue = slices.Delete(*queue, 0, 1)

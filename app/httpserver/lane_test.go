@@ -106,7 +106,7 @@ func TestLaneBounds(t *testing.T) {
 	}
 }
 
-// TestPlaceRests checks that a place stays free as long as the request before worked, if others wait.
+// TestPlaceRests checks that a place rests as long as the request before worked, if others wait.
 func TestPlaceRests(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ worked, want time.Duration }{
@@ -152,7 +152,7 @@ func TestPartsWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		part := ticket{by: visitor(1), class: quick, part: true}
+		part := ticket{by: visitor(1), class: parts}
 		const patience = 5 * lanePatience
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()

@@ -362,10 +362,10 @@ func TestOutcomesKeepTheirOrder(t *testing.T) {
 			return nil
 		}}
 		m := yesNo("a", 1)
-		m.Prices = []float64{0.25, 0.75}
+		m.Prices, m.TokenIDs = []float64{0.25, 0.75}, []string{"y", "n"}
 		n.up.top = []market.Market{m}
 		tick(t, n.markets.Tick, time.Minute)
-		m.Outcomes, m.Prices = []string{"No", "Yes"}, []float64{0.625, 0.375}
+		m.Outcomes, m.Prices, m.TokenIDs = []string{"No", "Yes"}, []float64{0.625, 0.375}, []string{"n", "y"}
 		n.up.top = []market.Market{m}
 		n.later(time.Minute)
 		tick(t, n.markets.Tick, time.Minute)

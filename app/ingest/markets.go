@@ -76,7 +76,7 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	events, tagsErr := m.completeTags(reading, slices.Concat(got.Events, rest.Events), top, rest.Markets)
 	partly := errors.Join(got.Fallback, restErr, tagsErr)
 	observed := slices.Concat(top, rest.Markets)
-	top = observed[:len(top)] // keep completes them
+	top = observed[:len(top)] // as keep changes them
 	if err = m.keep(ctx, observed, events, missed); err != nil {
 		observed = nil
 	}
@@ -195,7 +195,7 @@ func (m *Markets) readRest(
 }
 
 // keep stores a reading in short transactions, because other writers wait for each of them on SQLite. If one fails,
-// the batches before it stay, and the next tick reads all markets again.
+// the batches before it stay, and the next tick reads all markets again. It changes observed to what it stores.
 func (m *Markets) keep(ctx context.Context, observed []market.Market, events []market.Event, missed []string) error {
 	if err := errors.Join(m.store.KeepScalar(ctx, m.DB.Reader, observed), m.store.KeepOrder(ctx, m.DB.Reader, observed)); err != nil {
 		return err

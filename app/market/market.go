@@ -29,8 +29,9 @@ type Market struct {
 	// Tags are the slugs of the market's tags and of its event's tags, as TagSlugs writes them.
 	Tags []string `bun:"type:json,nullzero"`
 
-	// Outcomes are the names of the possible answers, in the order of the first reading that had them (see
-	// Store.KeepOrder). Prices are their probabilities, 0..1, in the same order, and nil if unknown.
+	// Outcomes are the names of the possible answers. Their order is that of the source, and stays if the source
+	// changes it later; see Store.KeepOrder. Prices are their probabilities, 0..1, in the same order, and nil if
+	// unknown.
 	Outcomes []string  `bun:"type:json"`
 	Prices   []float64 `bun:"type:json,nullzero"`
 

@@ -8,22 +8,25 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// KeepOrder puts the outcomes of a reading in their stored order, and outcomes that are new after them. Predictions,
-// prices and baselines name an outcome by its place, so a place must keep its name. Call KeepOrder before the reading
-// is stored and archived.
+// KeepOrder puts the outcomes of a reading in their stored order. Predictions, prices and baselines name an outcome by
+// its place, so a place must keep its outcome. Call KeepOrder before the reading is stored and archived.
+//
+// Only the ids of tokens tell outcomes apart, because names can change. A market stays as it was read if the stored
+// ids and those of the reading aren't the same.
 func (Store) KeepOrder(ctx context.Context, db bun.IDB, reading []Market) error {
 	order := make(map[string][]string, len(reading))
 	for part := range slices.Chunk(ids(reading), chunk) {
 		var stored []Market
 		planned := database.NewPlanned(db)
-		q := db.NewSelect().Model(&stored).Column("id", "outcomes").Where("NOT m.sample")
+		q := db.NewSelect().Model(&stored).Column("id", "token_ids").Where("NOT m.sample")
 		if err := planned.Scan(ctx, planned.In(q, "m.id", part), &stored); err != nil {
-			return fmt.Errorf("read stored outcomes: %w", err)
+			return fmt.Errorf("read the order of outcomes: %w", err)
 		}
 		for i := range stored {
-			order[stored[i].ID] = stored[i].Outcomes
+			order[stored[i].ID] = stored[i].TokenIDs
 		}
 	}
 	for i := range reading {
@@ -32,48 +35,22 @@ func (Store) KeepOrder(ctx context.Context, db bun.IDB, reading []Market) error 
 	return nil
 }
 
-// reorder puts the outcomes in an order, with everything that depends on their places. It does nothing if one of the
-// names is missing.
-func (m *Market) reorder(order []string) {
-	if len(order) == 0 || slices.Equal(order, m.Outcomes) {
+// reorder puts the outcomes in the order of the ids of their tokens, with everything that depends on their places.
+func (m *Market) reorder(tokens []string) {
+	if len(tokens) != len(m.Outcomes) || len(tokens) != len(m.TokenIDs) || slices.Equal(tokens, m.TokenIDs) {
 		return
 	}
-	places := make([]int, 0, len(m.Outcomes)) // of each outcome in the reading
-	for _, name := range order {
-		at := m.OutcomeIndex(name)
+	places := make([]int, 0, len(tokens)) // of each outcome in the reading
+	for _, id := range tokens {
+		at := slices.Index(m.TokenIDs, id)
 		if at < 0 || slices.Contains(places, at) {
 			return
 		}
 		places = append(places, at)
 	}
-	for at := range m.Outcomes {
-		if !slices.Contains(places, at) {
-			places = append(places, at)
-		}
-	}
-	m.Outcomes, m.Prices, m.TokenIDs = permuted(m.Outcomes, places), permuted(m.Prices, places), permuted(m.TokenIDs, places)
-	if places[0] == 0 {
-		return
-	}
-	// These belong to the first outcome. The other outcome of two has the complement.
-	bid, ask, change := m.BestBid, m.BestAsk, m.PriceChange24h
-	m.BestBid, m.BestAsk, m.PriceChange24h = nil, nil, nil
-	if len(m.Outcomes) == 2 {
-		m.BestBid, m.BestAsk = complement(ask), complement(bid)
-		if change != nil {
-			m.PriceChange24h = new(-*change)
-		}
-	}
-	if m.YesIndex() >= 0 {
-		return // Probability and Price belong to it
-	}
-	if len(m.Outcomes) == 2 {
-		m.Probability, m.Price = complement(m.Probability), complement(m.Price)
-		return
-	}
-	m.Probability, m.Price = nil, nil
-	if p, known := m.PriceOf(0); known {
-		m.Probability = &p
+	m.Outcomes, m.TokenIDs, m.Prices = permuted(m.Outcomes, places), tokens, permuted(m.Prices, places)
+	if places[0] != 0 {
+		m.replaceFirst()
 	}
 }
 
@@ -89,10 +66,38 @@ func permuted[T any](values []T, places []int) []T {
 	return out
 }
 
-// complement returns 1 - p, or nil if p is nil.
+// replaceFirst changes what belongs to the first outcome, after another one has become the first. In a market with two
+// outcomes these are complements. With more, they are unknown.
+func (m *Market) replaceFirst() {
+	two := len(m.Outcomes) == 2
+	bid, ask, change := m.BestBid, m.BestAsk, m.PriceChange24h
+	m.BestBid, m.BestAsk, m.PriceChange24h = nil, nil, nil
+	if two {
+		m.BestBid, m.BestAsk = complement(ask), complement(bid)
+	}
+	if two && change != nil {
+		m.PriceChange24h = new(0 - *change)
+	}
+	if m.YesIndex() >= 0 {
+		return // Probability and Price belong to "Yes"
+	}
+	probability, price := m.Probability, m.Price
+	m.Probability, m.Price = nil, nil
+	if two {
+		m.Probability, m.Price = complement(probability), complement(price)
+	}
+	if p, known := m.PriceOf(0); known {
+		m.Probability = &p
+	}
+	if m.Closed {
+		m.Price = m.Probability // settled
+	}
+}
+
+// complement returns the complement of p, or nil if p is nil.
 func complement(p *float64) *float64 {
 	if p == nil {
 		return nil
 	}
-	return new(1 - *p)
+	return new(score.Complement(*p))
 }

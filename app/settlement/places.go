@@ -13,8 +13,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// A source may rename a market's outcomes, or list them in another order, after a prediction named one. This file
-// decides which outcome of the list at the decision a prediction means:
+// A source may rename a market's outcomes, or list them in another order, after a prediction named one. Where the
+// outcomes have tokens, market.Store.KeepOrder keeps their order. Elsewhere another order is stored. This file decides
+// which outcome of the list at the decision a prediction means:
 //
 //  1. A name that the list has means that outcome, wherever it stands. Letter case doesn't matter.
 //  2. A name that the list lacks was renamed. It means the outcome at its place in the list at publication.

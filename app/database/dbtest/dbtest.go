@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -130,8 +129,8 @@ func Destroy(t testing.TB, address string) {
 	}
 }
 
-// Filled returns a function that gives each test a copy of a database of one engine. When the first test asks for an
-// engine, the original is migrated, and fill fills it.
+// Filled returns a function that gives each test a copy of a database of one engine. The first test that asks for an
+// engine migrates the original and fills it.
 func Filled(fill func(context.Context, *database.DB) error) func(testing.TB, database.Kind) (address string) {
 	sqlite := filledSQLite(fill)
 	template := sync.OnceValues(func() (string, error) { return filledTemplate(os.Getenv(serverSetting), fill) })
@@ -189,14 +188,10 @@ func migrate(address string, fill func(context.Context, *database.DB) error) err
 	return errors.Join(err, db.Close())
 }
 
-// filledTemplate copies the migrated template, fills the copy and returns its name. The next run of the same package
-// replaces the copy.
+// filledTemplate copies the migrated template, fills the copy and returns its name. The copy is this process's own, and
+// stays until the server is deleted.
 func filledTemplate(server string, fill func(context.Context, *database.DB) error) (name string, err error) {
 	template, err := postgresTemplate()
-	if err != nil {
-		return "", err
-	}
-	folder, err := os.Getwd() // that of the package
 	if err != nil {
 		return "", err
 	}
@@ -206,17 +201,12 @@ func filledTemplate(server string, fill func(context.Context, *database.DB) erro
 		return "", err
 	}
 	defer admin.Close()
-	name = fmt.Sprintf("filled_%x_%d", sha256.Sum224([]byte(folder)), filledTemplates.Add(1))
-	for _, sql := range []string{"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)", copyStatement(name, template)} {
-		if _, err := admin.ExecContext(ctx, sql); err != nil {
-			return "", err
-		}
+	name = "filled_" + hex.EncodeToString(uuidBytes())
+	if _, err := admin.ExecContext(ctx, copyStatement(name, template)); err != nil {
+		return "", err
 	}
 	return name, migrate(withDatabase(server, name), fill)
 }
-
-// filledTemplates counts the templates that this process has filled.
-var filledTemplates atomic.Int64
 
 var postgresTemplate = sync.OnceValues(func() (string, error) {
 	server := os.Getenv(serverSetting)

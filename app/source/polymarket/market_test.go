@@ -123,6 +123,9 @@ func TestMappingRules(t *testing.T) {
 
 		{"price of last trade", fields{"lastTradePrice": "0.7", "bestBid": 0.1, "bestAsk": 0.2}, func(m market.Market) any { return num(m.Price) }, 0.7},
 		{"price of the book", fields{"bestBid": 0.5, "bestAsk": 0.75}, func(m market.Market) any { return num(m.Price) }, 0.625},
+		{"price of the book of No", fields{"outcomes": `["No","Yes"]`, "bestBid": 0.5, "bestAsk": 0.75}, func(m market.Market) any { return num(m.Price) }, 0.375},
+		{"price of the book of the first of three", fields{"outcomes": `["No","Yes","Maybe"]`, "outcomePrices": `["0.6","0.25","0.15"]`, "bestBid": 0.5, "bestAsk": 0.75},
+			func(m market.Market) any { return num(m.Price) }, 0.25},
 		{"price with half a book", fields{"bestAsk": 0.75}, func(m market.Market) any { return num(m.Price) }, 0.6},
 		{"price clamped", fields{"lastTradePrice": 1.5}, func(m market.Market) any { return num(m.Price) }, 1.0},
 		{"price unknown", fields{"outcomePrices": nil}, func(m market.Market) any { return num(m.Price) }, nil},

@@ -45,13 +45,14 @@ func sideOr(side *lenientjson.Number, empty float64) (price float64, ok bool) {
 
 func (w *wireMarket) price(m *market.Market) *float64 {
 	var p float64
+	middle, known := w.middle(m)
 	switch {
 	case m.Closed && m.Probability != nil:
 		p = *m.Probability
 	case w.LastTradePrice.Known:
 		p = w.LastTradePrice.Value
-	case m.BestBid != nil && w.BestBid != nil && w.BestAsk != nil:
-		p = (*m.BestBid + *m.BestAsk) / 2
+	case known:
+		p = middle
 	case m.Probability != nil:
 		p = *m.Probability
 	default:
@@ -59,6 +60,14 @@ func (w *wireMarket) price(m *market.Market) *float64 {
 	}
 	p = clamp(p)
 	return &p
+}
+
+// middle returns the middle of a book with both sides, for the outcome that Probability belongs to.
+func (w *wireMarket) middle(m *market.Market) (p float64, known bool) {
+	if m.BestBid == nil || w.BestBid == nil || w.BestAsk == nil {
+		return 0, false
+	}
+	return m.OfReference(0, (*m.BestBid+*m.BestAsk)/2)
 }
 
 // prices returns the outcomes' probabilities, limited to 0..1. It returns nil if one is invalid, if their
