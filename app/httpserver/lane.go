@@ -167,9 +167,10 @@ func (l *lane) giveUp(t ticket, turn chan struct{}) bool {
 	return true
 }
 
-// end ends the work of a request. If others wait and places rest, nobody gets the place for as long as the request
-// worked, but at most for longestRest. So the lane can't keep its processors busy all the time. Postgres needs that more
-// than SQLite, because its part of the work has the usual priority.
+// end frees the place of a request that has worked for a time. If others wait and places rest, the place first rests
+// for the same time, but at most for longestRest, and the next request gets it then. So the lane can't keep its
+// processors busy all the time. Postgres needs that more than SQLite, because its part of the work has the usual
+// priority.
 func (l *lane) end(t ticket, worked time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -87,7 +87,7 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 		MarketID   string
 		EventKey   string
 		Outcome    string
-		Repeats    string // the numbers of repeats, the last one -1 for nil
+		Repeats    string // the numbers of repeats, -1 for nil; in one text, because a subquery has one column
 		Said       bool
 		UntilClose bool
 	}
