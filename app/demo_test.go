@@ -102,12 +102,19 @@ func demoURL(t testing.TB, kind database.Kind) string {
 	return seededPostgres(t, kind)
 }
 
-// startDemo starts the demo and returns the key that it prints. It starts from a copy of seeded if the settings
-// name no database.
+// startDemo starts the demo and returns the key that it prints. Unless the settings say otherwise, it starts from a
+// copy of seeded, and without an archive: the demo seals 30 days after its start, which takes most of its processor
+// time.
 func startDemo(t testing.TB, settings ...string) (p *process, key string) {
 	t.Helper()
-	if !slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, "DATABASE_URL=") }) {
+	named := func(setting string) bool {
+		return slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, setting+"=") })
+	}
+	if !named("DATABASE_URL") {
 		settings = append(settings, "DATABASE_URL="+demoURL(t, database.SQLite))
+	}
+	if !named("ARCHIVE_URL") {
+		settings = append(settings, "ARCHIVE_URL=off")
 	}
 	p = startProcess(t, settings, "serve", "--demo")
 	found := regexp.MustCompile(`export PULSECAST_API_KEY=(\S+)`).FindStringSubmatch(p.out.String())

@@ -470,6 +470,9 @@ func TestReadsOfBusyMarkets(t *testing.T) {
 			rows := map[string]int64{}
 			for _, size := range []int{10, 10_000} {
 				w.fill(a, "m", size)
+				if kind == database.Postgres {
+					w.exec("ANALYZE")
+				}
 				for name, read := range reads {
 					queries := dbtest.Explain(t, db, func(db *database.DB) {
 						if err := read(db.Reader); err != nil {
@@ -563,9 +566,6 @@ func (w *world) fill(agent uuid.UUID, marketID string, size int) {
 		}
 		return prediction.CountOnMarkets(ctx, tx, map[string]int64{marketID: int64(len(list))})
 	})
-	if w.db.Kind == database.Postgres {
-		w.exec("ANALYZE")
-	}
 }
 
 func TestConsensus(t *testing.T) {
