@@ -90,8 +90,9 @@ func matches(got, want string) bool {
 func TestSearchPages(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		const agents = 900
-		many(t, db, 1, agents)
+		if err := addAgents(t.Context(), db, 900); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := db.ExecContext(t.Context(), "UPDATE agents SET status = 'disabled' WHERE handle LIKE 'agent-00%' AND handle NOT LIKE '%7'"); err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 package agent_test
 
 import (
-	"fmt"
+	"context"
 	"testing"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -16,57 +16,53 @@ func TestListRows(t *testing.T) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			db := dbtest.OpenPlain(t, kind)
-			last := 0
-			for _, size := range []int{8_000, 20_000} {
-				many(t, db, last+1, size)
-				for name, f := range map[string]agent.Filter{
-					"all": {}, "ordinary": {Kind: agent.Ordinary, Listed: true}, "disabled": {Status: agent.Disabled},
-					"common": {Q: "agent"}, "unknown": {Q: "nowhere"}, "few": {Q: "agent 400"},
-					"later": {Q: "agent", Cursor: cursor.Encode("parts", "agent 4000", "0198cccc-0000-7000-8000-000000000fa0", "15")},
-				} {
-					f.Limit = 24
-					for _, e := range dbtest.Explain(t, db, func(db *database.DB) {
-						if _, _, err := store.List(t.Context(), db.Reader, f); err != nil {
-							t.Fatal(err)
-						}
-					}) {
-						n, most := max(e.Tables["agents"], e.Tables["agent_labels"]), int64(5_100)
-						if f.Q != "" {
-							n, most = max(n, e.Tables["agent_label_parts"]), 210
-						}
-						if size == 20_000 && n > most { // with few agents, Postgres scans the table in full
-							t.Errorf("%s: %d rows of %d agents: %s", name, n, size, e.Query)
-						}
-						if len(e.Whole) > 0 {
-							t.Errorf("%s: %q in %s", name, e.Whole, e.Query)
-						}
+			db := dbtest.OpenPlainAt(t, manyAgents(t, kind))
+			for name, f := range map[string]agent.Filter{
+				"all": {}, "ordinary": {Kind: agent.Ordinary, Listed: true}, "disabled": {Status: agent.Disabled},
+				"common": {Q: "agent"}, "unknown": {Q: "nowhere"}, "few": {Q: "agent 400"},
+				"later": {Q: "agent", Cursor: cursor.Encode("parts", "agent 4000", "0198cccc-0000-7000-8000-000000000fa0", "15")},
+			} {
+				f.Limit = 24
+				for _, e := range dbtest.Explain(t, db, func(db *database.DB) {
+					if _, _, err := store.List(t.Context(), db.Reader, f); err != nil {
+						t.Fatal(err)
+					}
+				}) {
+					n, most := max(e.Tables["agents"], e.Tables["agent_labels"]), int64(5_100)
+					if f.Q != "" {
+						n, most = max(n, e.Tables["agent_label_parts"]), 210
+					}
+					if n > most {
+						t.Errorf("%s: %d rows of %d agents: %s", name, n, manyCount, e.Query)
+					}
+					if len(e.Whole) > 0 {
+						t.Errorf("%s: %q in %s", name, e.Whole, e.Query)
 					}
 				}
-				last = size
 			}
 		})
 	}
 }
 
-// many stores the agents with the numbers from..to.
-func many(t *testing.T, db *database.DB, from, to int) {
-	t.Helper()
+// manyCount is far above the number of agents that a page may look at.
+const manyCount = 20_000
+
+// manyAgents returns the address of a database with manyCount agents.
+var manyAgents = dbtest.Filled(func(ctx context.Context, db *database.DB) error { return addAgents(ctx, db, manyCount) })
+
+// addAgents stores agents with the numbers from 1.
+func addAgents(ctx context.Context, db *database.DB, count int) error {
 	id, padded := "printf('0198cccc-0000-7000-8000-%012x', n)", "printf('%07d', n)"
 	if db.Kind == database.Postgres {
 		id, padded = "('0198cccc000070008000' || lpad(to_hex(n), 12, '0'))::uuid", "lpad(n::text, 7, '0')"
 	}
-	_, err := db.ExecContext(t.Context(), `INSERT INTO agents (id, handle, name, search_name, kind, status, sample, created_at)
+	_, err := db.ExecContext(ctx, `INSERT INTO agents (id, handle, name, search_name, kind, status, sample, created_at)
 		SELECT `+id+`, 'agent-' || `+padded+`, 'Agent ' || n, 'agent ' || n, 'agent', 'active', FALSE, ?2 FROM
-		(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers`, from, to, at)
-	if err != nil {
-		t.Fatal(fmt.Errorf("write agents: %w", err))
+		(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers`, 1, count, at)
+	if err == nil && db.Kind == database.Postgres {
+		_, err = db.ExecContext(ctx, "VACUUM ANALYZE")
 	}
-	if db.Kind == database.Postgres {
-		if _, err := db.ExecContext(t.Context(), "VACUUM ANALYZE"); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return err
 }
 
 // TestDirectoryRows checks that a search of the directory looks at a bounded number of agents in
@@ -76,39 +72,27 @@ func TestDirectoryRows(t *testing.T) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			db := dbtest.OpenPlain(t, kind)
-			const small, large = 6_000, 20_000
-			rows := map[string]int64{} // at the small size, at which Postgres reads a table completely
-			for _, size := range []int{small, large} {
-				if size == small {
-					many(t, db, 1, small)
-				} else {
-					many(t, db, small+1, large)
-				}
-				// Every second agent has counts.
-				change(t, db,
-					`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month)
-						SELECT id, CAST(substr(handle, 7) AS BIGINT) % 5, 0, 0, 0, 0 FROM agents WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) % 2 = 0 ON CONFLICT DO NOTHING`,
-					"UPDATE agents SET last_seen_at = created_at WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) % 2 = 0",
-				)
-				for _, o := range agent.Orders() {
-					for _, f := range []agent.DirectoryFilter{{Q: "nowhere"}, {Q: "agent"}, {Q: "nowhere", Status: agent.Disabled}} {
-						f.Order, f.Limit = o, 24
-						name := o.Sort + " " + f.Q + " " + string(f.Status)
-						for _, e := range dbtest.Explain(t, db, func(db *database.DB) {
-							if _, _, err := agent.Directory(t.Context(), db.Reader, f); err != nil {
-								t.Fatal(err)
-							}
-						}) {
-							n := max(e.Tables["agent_labels"], e.Tables["agent_activity"])
-							if size == small {
-								rows[name] = max(rows[name], n)
-							} else if n > max(5_100, rows[name]) {
-								t.Errorf("%s: %d rows of %d agents: %s", name, n, size, e.Query)
-							}
-							if len(e.Whole) > 0 {
-								t.Errorf("%s: %q in %s", name, e.Whole, e.Query)
-							}
+			db := dbtest.OpenPlainAt(t, manyAgents(t, kind))
+			// Every second agent has counts.
+			change(t, db,
+				`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month)
+					SELECT id, CAST(substr(handle, 7) AS BIGINT) % 5, 0, 0, 0, 0 FROM agents WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) % 2 = 0`,
+				"UPDATE agents SET last_seen_at = created_at WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) % 2 = 0",
+			)
+			for _, o := range agent.Orders() {
+				for _, f := range []agent.DirectoryFilter{{Q: "nowhere"}, {Q: "agent"}, {Q: "nowhere", Status: agent.Disabled}} {
+					f.Order, f.Limit = o, 24
+					name := o.Sort + " " + f.Q + " " + string(f.Status)
+					for _, e := range dbtest.Explain(t, db, func(db *database.DB) {
+						if _, _, err := agent.Directory(t.Context(), db.Reader, f); err != nil {
+							t.Fatal(err)
+						}
+					}) {
+						if n := max(e.Tables["agent_labels"], e.Tables["agent_activity"]); n > 5_100 {
+							t.Errorf("%s: %d rows of %d agents: %s", name, n, manyCount, e.Query)
+						}
+						if len(e.Whole) > 0 {
+							t.Errorf("%s: %q in %s", name, e.Whole, e.Query)
 						}
 					}
 				}
@@ -155,9 +139,7 @@ func TestDirectoryEnd(t *testing.T) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			db := dbtest.OpenPlain(t, kind)
-			const all = 20_000
-			many(t, db, 1, all)
+			db := dbtest.OpenPlainAt(t, manyAgents(t, kind))
 			change(t, db, // The oldest agent has no value, and is the only active one.
 				`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month)
 					SELECT id, 1, 0, 0, 0, 0 FROM agents WHERE kind = 'agent' AND handle <> 'agent-0000001'`,
@@ -182,7 +164,7 @@ func TestDirectoryEnd(t *testing.T) {
 						}) {
 							// An agent is read from the index that is followed, and looked up for up to two conditions.
 							if n := max(e.Tables["agents"], e.Tables["agent_activity"]); n > 3*5_100 {
-								t.Errorf("%s: page %d reads %d rows of %d agents: %s", name, pages, n, all, e.Query)
+								t.Errorf("%s: page %d reads %d rows of %d agents: %s", name, pages, n, manyCount, e.Query)
 							}
 							if len(e.Whole) > 0 {
 								t.Errorf("%s: %q in %s", name, e.Whole, e.Query)

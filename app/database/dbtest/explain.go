@@ -17,8 +17,14 @@ import (
 // that Explain can run them again.
 func OpenPlain(t testing.TB, kind database.Kind) *database.DB {
 	t.Helper()
-	address := URL(t, kind)
-	if kind == database.Postgres {
+	return OpenPlainAt(t, URL(t, kind))
+}
+
+// OpenPlainAt is OpenPlain for the database at an address.
+func OpenPlainAt(t testing.TB, address string) *database.DB {
+	t.Helper()
+	_, embedded := database.SQLitePath(address)
+	if !embedded {
 		parsed, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +38,7 @@ func OpenPlain(t testing.TB, kind database.Kind) *database.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kind == database.SQLite {
+	if embedded {
 		db.DB, db.Reader = database.WithoutPlans(db.DB), database.WithoutPlans(db.Reader)
 	}
 	t.Cleanup(func() {
