@@ -46,7 +46,7 @@ func grown(t testing.TB, db *database.DB, from, to int) {
 // TestListRows checks that the rows a page of markets or events reads don't grow with the number of markets.
 func TestListRows(t *testing.T) {
 	t.Parallel()
-	const small, large = 6_000, 60_000
+	const small, large = 6_000, 30_000
 	// After a cursor, a window of 1,000 markets is read from two ranges of an index. Events read up to five
 	// markets for each row. Postgres sometimes prefers to sort several times as many rows.
 	const most = 5000

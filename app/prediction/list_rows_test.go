@@ -18,7 +18,7 @@ func TestListRows(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			db := dbtest.OpenPlain(t, kind)
-			const small, large = 5_000, 40_000
+			const small, large = 5_000, 20_000
 			// A page looks at 300 predictions at most, in up to three tables. The last look of a search may find
 			// 1,500 matches, and each is read from the index and from the table.
 			const most, mostSearched = 2000, 5000
