@@ -3,10 +3,7 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -145,7 +142,7 @@ func (a *API) Register(s *httpserver.Server) {
 
 // respond writes a success as JSON.
 func respond(c *fiber.Ctx, body any) error {
-	out, err := encode(body)
+	out, err := answer.JSON(body)
 	if err != nil {
 		return err
 	}
@@ -155,16 +152,6 @@ func respond(c *fiber.Ctx, body any) error {
 func send(c *fiber.Ctx, body []byte) error {
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 	return c.Send(body)
-}
-
-func encode(body any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(body); err != nil {
-		return nil, fmt.Errorf("encode answer: %w", err)
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // caller returns the authenticated agent of a request, or nil if there is none.

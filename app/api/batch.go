@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -204,7 +205,7 @@ func (a *API) renderBatch(outcomes []prediction.ItemOutcome, warnings []string) 
 			Status: http.StatusOK, Prediction: &shown, ReadAs: &o.Receipt.ReadAs, Warnings: o.Receipt.Warnings,
 		}
 	}
-	return encode(wire)
+	return answer.JSON(wire)
 }
 
 // refusedItem returns the refusal of an item that isn't stored. The cause of a failure of the service goes

@@ -142,7 +142,7 @@ func (a *API) sendLastGood(c *fiber.Ctx, query *answer.Query, err error) error {
 }
 
 func encoded(value any) (*answer.Answer, error) {
-	body, err := encode(value)
+	body, err := answer.JSON(value)
 	if err != nil {
 		return nil, err
 	}

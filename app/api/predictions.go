@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -51,7 +52,7 @@ func (a *API) publish(c *fiber.Ctx) error {
 		Agent: *caller(c).Agent, Draft: draft, Warnings: unknown, Refused: refused,
 		DryRun: dry, IdempotencyKey: key, BodyHash: sha256.Sum256(c.Body()),
 		Render: func(p prediction.Receipt) ([]byte, error) {
-			return encode(
+			return answer.JSON(
 				publishedWire{OK: true, Prediction: a.prediction(&p.Record), ReadAs: p.ReadAs, Warnings: p.Warnings},
 			)
 		},

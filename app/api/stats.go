@@ -126,11 +126,11 @@ func (a *API) getStats(c *fiber.Ctx) error {
 // respondStats answers with a weak ETag that doesn't cover the usage. Every request changes the usage,
 // including this one, so an ETag that covered it would never match.
 func respondStats(c *fiber.Ctx, stats statsWire) error {
-	tagged, err := encode(stats.publicStatsWire)
+	tagged, err := answer.JSON(stats.publicStatsWire)
 	if err != nil {
 		return err
 	}
-	body, err := encode(struct {
+	body, err := answer.JSON(struct {
 		OK    bool      `json:"ok"`
 		Stats statsWire `json:"stats"`
 	}{true, stats})

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -26,7 +27,7 @@ func (a *API) UpdateEncoder() update.Encoder {
 	heartbeat.AppendComment("heartbeat")
 	return update.Encoder{
 		Update: func(u *update.Update) []byte {
-			body, err := encode(a.update(u))
+			body, err := answer.JSON(a.update(u))
 			if err != nil {
 				panic(err) // strings and finite numbers can always be encoded
 			}

@@ -3,7 +3,6 @@ package httpserver
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"net"
@@ -15,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -122,14 +122,12 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	if body.Errors == nil {
 		body.Errors = []problem.Field{}
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false) // keeps "<API_KEY>" legible
-	if err := enc.Encode(body); err != nil {
+	out, err := answer.JSON(body)
+	if err != nil {
 		panic(err) // strings and ints always encode
 	}
 	c.Set(fiber.HeaderContentType, problemType)
-	c.Response().SetBodyRaw(out.Bytes())
+	c.Response().SetBodyRaw(out)
 }
 
 // Unavailable reports whether an error means that an answer can't be made now, so that the last good copy is sent

@@ -108,9 +108,9 @@ func TestProblemIsWrittenInOrder(t *testing.T) {
 	r := n.do(t, "GET", "/api/x")
 	want := `{"ok":false,"type":"http://pulse.test/docs#error-invalid_request","title":"Invalid request","status":422,` +
 		`"detail":"Nothing was stored. name must be <here>.","code":"invalid_request",` +
-		`"errors":[{"field":"name","message":"must be <here>"}],"requestId":"` + r.Header.Get("X-Request-Id") + `"}` + "\n"
+		`"errors":[{"field":"name","message":"must be <here>"}],"requestId":"` + r.Header.Get("X-Request-Id") + `"}`
 	if r.body != want {
-		t.Errorf("got  %swant %s", r.body, want)
+		t.Errorf("got  %s\nwant %s", r.body, want)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -225,15 +226,13 @@ func (s *Server) admitMaker(c *fiber.Ctx) error {
 }
 
 func respond(c *fiber.Ctx, body any) error {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(body); err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+	out, err := answer.JSON(body)
+	if err != nil {
+		return err
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	return c.Send(out.Bytes())
+	return c.Send(out)
 }
 
 // file serves the static files that pages load.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -49,13 +48,11 @@ func document(c *fiber.Ctx, contentType string, body []byte) error {
 
 // documentJSON is like document, for a value.
 func documentJSON(c *fiber.Ctx, contentType string, v any) error {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	out, err := answer.JSON(v)
+	if err != nil {
 		return err
 	}
-	return document(c, contentType, out.Bytes())
+	return document(c, contentType, out)
 }
 
 type skillsIndex struct {

@@ -13,14 +13,13 @@ package metaculus
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -88,14 +87,12 @@ func author(c *fiber.Ctx) *agent.Agent {
 }
 
 func respond(c *fiber.Ctx, status int, body any) error {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(body); err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+	out, err := answer.JSON(body)
+	if err != nil {
+		return err
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	return c.Status(status).Send(out.Bytes())
+	return c.Status(status).Send(out)
 }
 
 type userWire struct {
