@@ -103,14 +103,14 @@ var (
 	brotliWriters = sync.Pool{New: func() any {
 		return brotli.NewWriterOptions(nil, brotli.WriterOptions{Quality: 5, LGWin: windowBits})
 	}}
-	gzipWriters = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, 6); return w }}
+	gzipWriters = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, 5); return w }}
 	// zstdWriter's EncodeAll is safe for concurrent use.
 	zstdWriter, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(1<<windowBits), zstd.WithLowerEncoderMem(true))
 )
 
-// Compress encodes a body, at a level that takes one or two milliseconds for a hundred records.
-// Higher levels save about one per cent. An unknown coding returns the body.
+// Compress encodes a body, at a level that takes about a millisecond for a hundred records.
+// Higher levels save one or two per cent. An unknown coding returns the body.
 func Compress(body []byte, coding string) []byte {
 	switch coding {
 	case Brotli:
