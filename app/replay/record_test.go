@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -68,18 +69,26 @@ func newTestTemplate(t *testing.T) (path string) {
 	return path
 }
 
-// TestUndoneOutcomes checks that a record leaves out the outcomes of abandoned days, whose decisions a restore of
-// the database has undone.
-func TestUndoneOutcomes(t *testing.T) {
+// TestRuledOutcomes checks that a record repeats what an admin ruled, also about a market that vanished before it
+// closed. It leaves out the outcomes of abandoned days, whose decisions a restore of the database has undone.
+func TestRuledOutcomes(t *testing.T) {
 	t.Parallel()
+	const vanished = recordedMarkets - 1
 	for _, c := range []struct {
 		name      string
+		market    int
+		ruled     time.Time
 		abandoned bool
 		want      string
-	}{{"ordinary day", false, "void"}, {"abandoned day", true, "settled"}} {
+	}{
+		{"ordinary day", 0, closing(0).Add(time.Hour), false, "void"},
+		{"abandoned day", 0, closing(0).Add(time.Hour), true, "settled"},
+		{"vanished market", vanished, firstDay.Add(60 * time.Hour), false, "void"},
+		{"vanished market, abandoned day", vanished, firstDay.Add(60 * time.Hour), true, ""},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := openRecord(t.Context(), &builder{tape: NewTape(voidedArchive(t, c.abandoned)), template: newTestTemplate(t), settings: config.Default()}, t.TempDir())
+			r, err := openRecord(t.Context(), &builder{tape: NewTape(voidedArchive(t, c.market, c.ruled, c.abandoned)), template: newTestTemplate(t), settings: config.Default()}, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,37 +96,40 @@ func TestUndoneOutcomes(t *testing.T) {
 			run, at := &Run{Name: "Ada", Agent: uuid.New()}, firstDay.Add(30*time.Hour)
 			p := prediction.Prediction{
 				ID: database.NewID(at), AgentID: run.Agent, Title: "t", Thesis: "t", Confidence: 0.5, HorizonAt: lastEnd, Category: "general",
-				Evidence: []prediction.Evidence{}, MarketID: marketID(0), Outcome: "Yes", OutcomeIndex: new(0), EventKey: "e0", CreatedAt: at,
+				Evidence: []prediction.Evidence{}, MarketID: marketID(c.market), Outcome: "Yes", OutcomeIndex: new(0), EventKey: fmt.Sprintf("e%d", c.market/2), CreatedAt: at,
 			}
 			if err := r.live(t.Context(), run, []prediction.Prediction{p}); err != nil {
 				t.Fatal(err)
 			}
 			o, err := settlement.OutcomeOf(t.Context(), r.db, p.MarketID)
-			if err != nil || o == nil || o.State != c.want {
-				t.Errorf("got outcome %+v, %v; want it %s", o, err, c.want)
+			var got string
+			if o != nil {
+				got = o.State
+			}
+			if err != nil || got != c.want {
+				t.Errorf("the outcome is %q, %v; want %q", got, err, c.want)
 			}
 		})
 	}
 }
 
-// voidedArchive records an archive in which an admin voids the first market on the day it closes. If abandoned is
-// true, the next day abandons that day.
-func voidedArchive(t *testing.T, abandoned bool) *archive.Folder {
+// voidedArchive records an archive in which an admin voids a market. If abandoned is true, the next day abandons the
+// day of the ruling.
+func voidedArchive(t *testing.T, market int, ruled time.Time, abandoned bool) *archive.Folder {
 	t.Helper()
 	folder, previous := archive.OpenFolder(t.TempDir()), ""
-	closes := closing(0)
 	for d := range recordedDays {
 		from := firstDay.AddDate(0, 0, d)
 		name := archive.DayOf(from)
 		previous = recordDay(t, folder, from, previous, func(w *archive.DayWriter) error {
-			if name != archive.DayOf(closes) {
+			if name != archive.DayOf(ruled) {
 				return nil
 			}
-			void := archive.OutcomeRow{Market: marketID(0), Revision: 2, State: "void", Note: "A test.", DecidedAt: closes.Add(time.Hour)}
+			void := archive.OutcomeRow{Market: marketID(market), Revision: 2, State: "void", Note: "A test.", DecidedAt: ruled}
 			return archive.WriteTable(t.Context(), w, archive.Outcomes, "", seq([]archive.OutcomeRow{void}))
 		})
-		if abandoned && name == archive.DayOf(closes.AddDate(0, 0, 1)) {
-			previous = abandon(t, folder, name, archive.DayOf(closes))
+		if abandoned && name == archive.DayOf(ruled.AddDate(0, 0, 1)) {
+			previous = abandon(t, folder, name, archive.DayOf(ruled))
 		}
 	}
 	return folder
