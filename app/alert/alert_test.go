@@ -226,6 +226,20 @@ func TestBursts(t *testing.T) {
 	})
 }
 
+// TestPatienceStartsAgain checks that a node that takes over from another one doesn't count the ticks in which a
+// condition held before. It may have been over in the meantime.
+func TestPatienceStartsAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		p := newWorld(t, db)
+		p.stale = true
+		p.tick()
+		p.now = p.now.Add(3 * alert.Interval) // another node ticks
+		p.tick()
+		p.tick("source_markets firing")
+	})
+}
+
 func TestQueuesThatAge(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
