@@ -133,7 +133,8 @@ type place struct {
 	Edge       *int64    // set by ByEdge
 	// Position is the row of SQLite's search index, which determines the order there; see rowOf.
 	Position int64
-	Fits     bool
+	Fits     bool // whether it matches the filters that the walk didn't apply
+	Shown    bool // whether the viewer sees the texts by which it was found
 }
 
 // compare orders places as the list does.

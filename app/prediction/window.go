@@ -21,11 +21,13 @@ import (
 
 // window is how many predictions a page looks at if it must check filters or sort them. windowApart is the
 // number for a list by edge or resolution and for a search, whose rows lie far apart and cost more.
-// moreForHidden is how many more a page looks at if some texts may be hidden.
+// moreForHidden is how many more a page looks at if some texts may be hidden, and mostForHidden if these didn't
+// suffice.
 const (
 	window        = 300
 	windowApart   = 100
 	moreForHidden = 8
+	mostForHidden = 1000
 )
 
 // walk is a query on agent_id and id of predictions AS w in the order of a list, with the filters still to
@@ -181,52 +183,97 @@ func (f *Filter) byPosition(db bun.IDB) bool { return f.Words != "" && !database
 
 // look walks along the index for f. It returns the places it looked at, in the order of the list, and whether
 // there may be more.
+//
+// It doesn't count or return predictions whose hidden texts matched, so that neither the page nor its cursor depends
+// on such a match. Only if there are more than mostForHidden of them, the last place is one of them.
 func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (looked []place, more bool, err error) {
 	if !f.lists() {
 		return nil, false, nil
 	}
-	p := f.plan(db)
-	w := f.walk(db, p)
-	fits := s.checks(w, p)
+	for spare := 0; ; spare = mostForHidden {
+		p := f.plan(db)
+		w := f.walk(db, p)
+		fits, shown := s.checks(w, p)
+		if len(shown) > 0 {
+			spare = max(spare, moreForHidden)
+		}
+		limit := f.looksAt(w)
+		all, err := f.walked(ctx, db, p, w, fits, shown, after, limit+spare)
+		if err != nil {
+			return nil, false, fmt.Errorf("list predictions: %w", err)
+		}
+		looked = slices.DeleteFunc(slices.Clone(all), func(at place) bool { return !at.Shown })
+		switch full := len(all) == limit+spare; {
+		case len(looked) >= limit:
+			looked, more = looked[:limit], true
+		case full && spare == moreForHidden:
+			continue
+		case full && !f.ranked():
+			last := all[len(all)-1]
+			last.Fits = last.Fits && last.Shown
+			looked, more = append(looked, last), true
+		}
+		slices.SortFunc(looked, func(a, b place) int { return a.compare(&b, f.Sort) })
+		return looked, more && !f.ranked(), nil
+	}
+}
+
+// looksAt returns how many predictions a page looks at, apart from hidden ones.
+func (f *Filter) looksAt(w walk) int {
 	limit := f.Limit + 1
 	switch {
 	case f.ranked():
-		limit = max(window, limit)
+		return max(window, limit)
 	case w.rest.narrows() && (f.Sort != ByCreatedAt || f.Words != ""):
-		limit = max(windowApart, limit)
+		return max(windowApart, limit)
 	case w.rest.narrows():
-		limit = max(window, limit)
-	case len(fits) > 0: // only hidden texts, which are rare
-		limit += moreForHidden
+		return max(window, limit)
 	}
+	return limit
+}
+
+// walked returns the next places along the index, at most limit, in the order of the walk.
+func (f *Filter) walked(
+	ctx context.Context, db bun.IDB, p *database.Planned, w walk, fits, shown []condition, after *place, limit int,
+) (list []place, err error) {
 	q := w.SelectQuery
 	if w.search {
 		if q, err = f.inSpans(ctx, db, p, after, limit); err != nil {
-			return nil, false, fmt.Errorf("list predictions: %w", err)
+			return nil, err
 		}
 	} else {
 		f.begin(w, db, p, after)
 		q.Limit(int64(limit))
 	}
-	if len(fits) == 0 && !f.ranked() {
-		q.ColumnExpr("TRUE AS fits")
+	if len(fits)+len(shown) == 0 && !f.ranked() {
+		q.ColumnExpr("TRUE AS fits, TRUE AS shown")
 	} else {
 		q = db.NewSelect().TableExpr("(?) AS w", q).ColumnExpr("w.*")
 		if f.ranked() {
 			q.ColumnExpr("("+ofResult+") AS ?", bun.Ident("s."+f.column()), bun.Ident(f.column()))
 		}
-		var all condition
-		for _, c := range fits {
-			all.text += " AND " + c.text
-			all.args = append(all.args, c.args...)
-		}
-		q.ColumnExpr("COALESCE(?"+all.text+", FALSE) AS fits", append([]any{true}, all.args...)...)
+		meet(q, "fits", fits)
+		meet(q, "shown", shown)
 	}
-	if err := p.Scan(ctx, q, &looked); err != nil {
-		return nil, false, fmt.Errorf("list predictions: %w", err)
+	if err := p.Scan(ctx, q, &list); err != nil {
+		return nil, err
 	}
-	slices.SortFunc(looked, func(a, b place) int { return a.compare(&b, f.Sort) })
-	return looked, len(looked) == limit && !f.ranked(), nil
+	order := f.Sort
+	if f.ranked() {
+		order = ByCreatedAt // the newest are ranked
+	}
+	slices.SortFunc(list, func(a, b place) int { return a.compare(&b, order) })
+	return list, nil
+}
+
+// meet adds a column that says whether all conditions are met.
+func meet(q *bun.SelectQuery, column string, conditions []condition) {
+	all := condition{"?", []any{true}}
+	for _, c := range conditions {
+		all.text += " AND " + c.text
+		all.args = append(all.args, c.args...)
+	}
+	q.ColumnExpr("COALESCE("+all.text+", FALSE) AS "+column, all.args...)
 }
 
 // condition is an SQL expression with its values.
@@ -243,11 +290,13 @@ const (
 	ofWords      = "SELECT ? FROM prediction_words AS x WHERE x.agent_id = w.agent_id AND x.id = w.id"
 )
 
-// checks returns the conditions for the filters that the walk didn't apply.
-func (s Store) checks(w walk, p *database.Planned) (fits []condition) {
-	check := func(of, text string, args ...any) {
-		fits = append(fits, condition{"(" + strings.Replace(of, "?", text, 1) + ")", args})
+// checks returns the conditions for the filters that the walk didn't apply, and those under which the viewer sees the
+// texts that the walk or a filter matched.
+func (s Store) checks(w walk, p *database.Planned) (fits, shown []condition) {
+	of := func(of, text string, args ...any) condition {
+		return condition{"(" + strings.Replace(of, "?", text, 1) + ")", args}
 	}
+	check := func(table, text string, args ...any) { fits = append(fits, of(table, text, args...)) }
 	if w.rest.AgentID != uuid.Nil {
 		fits = append(fits, condition{"w.agent_id = ?", []any{p.Value(w.rest.AgentID)}})
 	}
@@ -267,8 +316,7 @@ func (s Store) checks(w walk, p *database.Planned) (fits []condition) {
 		check(ofWords, "x.words @> ?::text[]", p.Value(pgdialect.Array(cutWords(w.rest.Words))))
 	}
 	if w.texts && !s.viewer.Admin {
-		check(ofPrediction, textsShown)
-		fits = append(fits, condition{agent.ShowsTexts("w.agent_id"), nil})
+		shown = []condition{of(ofPrediction, textsShown), {agent.ShowsTexts("w.agent_id"), nil}}
 	}
-	return fits
+	return fits, shown
 }
