@@ -329,6 +329,44 @@ func TestOneBlockLocksNoAdminOut(t *testing.T) {
 	})
 }
 
+// TestOneBlockTriesFewNames checks that the addresses of an IPv6 /48 together have a bounded number of attempts, for
+// whatever names, with a password and at the provider.
+func TestOneBlockTriesFewNames(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		const below = "INSERT INTO admin_attempts (subject, since, failures) VALUES ('j:2001:db8:1::/48', ?, 239)"
+		if _, err := db.ExecContext(t.Context(), below, database.Now(start)); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"invalid_sign_in", "rate_limited", "rate_limited"} {
+			if _, _, err := store.SignIn(t.Context(), db, fmt.Sprint("name", i), "wrong", fmt.Sprintf("2001:db8:1:%x::1", i), start); code(err) != want {
+				t.Errorf("name %d: %v, want %s", i, err, want)
+			}
+		}
+		if _, err := store.BeginFlow(t.Context(), db, "2001:db8:1:9::1", start); code(err) != "rate_limited" {
+			t.Errorf("at the provider: %v", err)
+		}
+		if _, _, err := store.SignIn(t.Context(), db, "name", "wrong", "2001:db8:2::1", start); code(err) != "invalid_sign_in" {
+			t.Errorf("from another block: %v", err)
+		}
+	})
+}
+
+// TestSignInsAtOnce checks that a sign-in is refused at once if too many others are being checked. It isn't parallel,
+// because it takes the places of the whole process.
+func TestSignInsAtOnce(t *testing.T) {
+	db := dbtest.Open(t, database.SQLite)
+	free := admin.OccupyChecks()
+	_, _, err := store.SignIn(t.Context(), db, "ada", "wrong", "192.0.2.1", start)
+	free()
+	if p := problem.As(err); p == nil || p.Code != problem.CodeUnavailable.Name || p.RetryAfter <= 0 || !p.Shed {
+		t.Errorf("while others are being checked: %v, want unavailable", err)
+	}
+	if _, _, err := store.SignIn(t.Context(), db, "ada", "wrong", "192.0.2.1", start); code(err) != "invalid_sign_in" {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 // TestNewPasswordForgetsAttempts checks that an operator who sets a new password lets an admin in whom wrong passwords
 // have locked out, and no other.
 func TestNewPasswordForgetsAttempts(t *testing.T) {

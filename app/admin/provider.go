@@ -16,7 +16,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/identity"
-	"github.com/pulsecast/pulsecast/app/network"
 )
 
 // FlowLife is how long a sign-in at the identity provider may take.
@@ -37,7 +36,7 @@ type flow struct {
 // BeginFlow stores a new flow and returns its secret. It counts as an attempt to sign in from this
 // address. After too many attempts it returns 429 rate_limited.
 func (s Store) BeginFlow(ctx context.Context, db *database.DB, address string, now time.Time) (secret string, err error) {
-	if err := s.count(ctx, db, now, limit{"i:" + network.Of(address), maxFromAddress}); err != nil {
+	if err := s.count(ctx, db, now, ofAddress(address)...); err != nil {
 		return "", err
 	}
 	now = database.Now(now)

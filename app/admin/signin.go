@@ -17,20 +17,32 @@ import (
 )
 
 // Limits of failed sign-ins within failWindow: for one name from one address, for any name from one
-// address, for one name from one IPv6 /48, and for one name from any address. The last limit is high, and
+// address, for both from one IPv6 /48, and for one name from any address. The last limit is high, and
 // counts nothing that an earlier one refuses, so that a stranger can't easily lock an admin out.
 const (
 	failWindow     = 15 * time.Minute
 	maxFromHere    = 8
 	maxFromAddress = 60 // counts successes too
-	maxFromBlock   = 4 * maxFromHere
+	blockShare     = 4  // a /48 may have this many times as many as an address
 	maxAnywhere    = 200
 )
+
+// checks bounds how many sign-ins are checked at once. Hashing takes two processors, and the others wait.
+var checks = make(chan struct{}, 16)
 
 // The subjects of the limits for one name.
 func fromHere(name, address string) string { return "a:" + name + "|" + network.Of(address) }
 func fromBlock(name, block string) string  { return "b:" + name + "|" + block }
 func fromAnywhere(name string) string      { return "n:" + name }
+
+// ofAddress returns the limits for any name from an address.
+func ofAddress(address string) []limit {
+	limits := []limit{{"i:" + network.Of(address), maxFromAddress}}
+	if block, ok := network.Block(address); ok {
+		limits = append(limits, limit{"j:" + block, blockShare * maxFromAddress})
+	}
+	return limits
+}
 
 // attempts counts failed sign-ins of a subject. The count restarts when the window is over.
 type attempts struct {
@@ -42,18 +54,25 @@ type attempts struct {
 }
 
 // SignIn checks a name and a password and starts a session. Refusals: 401 invalid_sign_in, which
-// doesn't say whether the name or the password is wrong, and 429 rate_limited.
+// doesn't say whether the name or the password is wrong, 429 rate_limited, and 503 unavailable while too many
+// sign-ins are being checked.
 func (s Store) SignIn(
 	ctx context.Context, db *database.DB, name, password, address string, now time.Time,
 ) (token string, a *Admin, err error) {
+	select {
+	case checks <- struct{}{}:
+		defer func() { <-checks }()
+	default:
+		return "", nil, problem.Busy("Too many sign-ins are being checked. Try again in a moment.", time.Second)
+	}
 	name = strings.ToLower(strings.TrimSpace(name))
 	if !validName.MatchString(name) {
 		name = "" // no admin has this name; a database may be unable to hold the one sent
 	}
-	limits := []limit{{fromHere(name, address), maxFromHere}, {"i:" + network.Of(address), maxFromAddress}}
+	limits := append([]limit{{fromHere(name, address), maxFromHere}}, ofAddress(address)...)
 	ofName := []string{fromHere(name, address), fromAnywhere(name)}
 	if block, ok := network.Block(address); ok {
-		limits, ofName = append(limits, limit{fromBlock(name, block), maxFromBlock}), append(ofName, fromBlock(name, block))
+		limits, ofName = append(limits, limit{fromBlock(name, block), blockShare * maxFromHere}), append(ofName, fromBlock(name, block))
 	}
 	// Count the attempt before checking it, so that many simultaneous attempts can't pass the
 	// limit. A success removes the count.
