@@ -2,8 +2,6 @@ package oauth_test
 
 import (
 	"fmt"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,8 +13,8 @@ import (
 
 const registration = `{"client_name":"A program","redirect_uris":["` + callback + `"]}`
 
-// TestRegistrationCeiling checks that unknown clients can't fill the database with registrations, and that
-// they can't keep a new app out. Only clients that people have allowed fill the table for good.
+// TestRegistrationCeiling checks that clients can't fill the database with registrations, and that neither unknown
+// clients nor those that people have allowed can keep a new app out.
 func TestRegistrationCeiling(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		allowed := s.register()
@@ -50,21 +48,21 @@ func TestRegistrationCeiling(t *testing.T) {
 		if len(left) != 10_000 || left[0] != allowed.ClientID || left[1] != "6" {
 			t.Errorf("%d clients are left, the oldest are %s; want 10,000, the allowed one and 6", len(left), left[:2])
 		}
-		_, err = s.DB.NewUpdate().Model((*oauth.Client)(nil)).Set("approved_at = ?", now).Where("TRUE").Exec(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if res := s.post("/oauth/register", "application/json", registration); res.status != http.StatusServiceUnavailable ||
-			!strings.Contains(string(res.body), "temporarily_unavailable") {
-			t.Errorf("one more than 10,000 allowed clients: %d %s", res.status, res.body)
-		}
-		for more := true; more; {
-			var err error
-			if more, err = oauth.Prune(t.Context(), s.DB, now.Add(oauth.UnapprovedLifetime+time.Hour)); err != nil {
+		for _, used := range []struct {
+			where   string
+			expires time.Time
+		}{{"id <> ?", now.Add(2 * time.Hour)}, {"id = ?", now.Add(time.Hour)}} {
+			_, err := s.DB.NewUpdate().Model((*oauth.Client)(nil)).Set("approved_at = ?", now).Set("expires_at = ?", used.expires).
+				Where(used.where, left[10]).Exec(t.Context())
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.register()
+		s.register().signIn()
+		kept, err := s.DB.NewSelect().Model((*oauth.Client)(nil)).Where("id <> ?", left[10]).Count(t.Context())
+		if err != nil || kept != 10_000 {
+			t.Errorf("%d clients beside the one that was used longest ago, %v; want 10,000", kept, err)
+		}
 	})
 }
 

@@ -56,24 +56,24 @@ func (s *Server) Register(ctx context.Context, body []byte) (*Registration, erro
 	}, nil
 }
 
-// addClient stores a client. If there are too many, the oldest that no person has allowed makes room,
-// so that registrations alone can't keep others out.
+// addClient stores a client. If there are too many, one that no person has allowed makes room, and if there is none,
+// the one that was used longest ago. So neither registrations nor approvals can keep others out.
 func addClient(ctx context.Context, tx bun.Tx, c *Client) error {
 	n, err := tx.NewSelect().Model((*Client)(nil)).Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count clients: %w", err)
 	}
 	if n >= maxClients {
-		removed, err := removeUnapproved(ctx, tx, n-maxClients+1)
+		removed, err := removeUnused(ctx, tx, n-maxClients+1)
 		if err != nil {
 			return err
 		}
 		n -= removed
 	}
-	if n >= maxClients {
+	if n >= maxClients { // others are making room
 		return &Error{
 			Code: "temporarily_unavailable", Status: http.StatusServiceUnavailable,
-			Description: "Too many clients have registered. Try again later, or use a client id metadata document.",
+			Description: "Too many clients are registering. Try again, or use a client id metadata document.",
 		}
 	}
 	if _, err := tx.NewInsert().Model(c).Exec(ctx); err != nil {
@@ -82,10 +82,11 @@ func addClient(ctx context.Context, tx bun.Tx, c *Client) error {
 	return nil
 }
 
-// removeUnapproved deletes up to a number of clients that no person has allowed, oldest first.
-func removeUnapproved(ctx context.Context, tx bun.Tx, most int64) (removed int64, err error) {
-	old := database.ForRemoval(tx.NewSelect().Model((*Client)(nil)).Column("id").Where("approved_at IS NULL").
-		OrderExpr("created_at, id").Limit(most))
+// removeUnused deletes up to a number of clients: those that no person has allowed, oldest first, and then those that
+// were used longest ago.
+func removeUnused(ctx context.Context, tx bun.Tx, most int64) (removed int64, err error) {
+	old := database.ForRemoval(tx.NewSelect().Model((*Client)(nil)).Column("id").
+		OrderExpr("approved_at IS NOT NULL, expires_at, id").Limit(most))
 	res, err := tx.NewDelete().With("old", old).Model((*Client)(nil)).Where("id IN (SELECT id FROM old)").Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("remove clients: %w", err)
