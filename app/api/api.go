@@ -52,16 +52,18 @@ type API struct {
 
 	admit, admitArchived admitFunc
 
-	admitParts  func(c *fiber.Ctx, part httpserver.Cost, n int) (admit func(context.Context) (leave func(), err error), err error)
-	inbox       *inbox.Reader
-	answers     *answer.Cache
-	exports     *exports
-	downloads   *httpserver.Places
-	agents      agent.Store
-	markets     market.Store
-	newsItems   news.Store
-	store       prediction.Store
-	assignments assignment.Store
+	admitParts func(c *fiber.Ctx, part httpserver.Cost, n int) (admit func(context.Context) (leave func(), err error), err error)
+	inbox      *inbox.Reader
+	answers    *answer.Cache
+	exports    *exports
+	// exportPlaces and downloads bound what a node writes to one caller at a time.
+	exportPlaces *httpserver.Places
+	downloads    *httpserver.Places
+	agents       agent.Store
+	markets      market.Store
+	newsItems    news.Store
+	store        prediction.Store
+	assignments  assignment.Store
 }
 
 // admitFunc waits until an answer may be made; see httpserver.Server.Admit.
@@ -71,7 +73,7 @@ type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (*httpserver.Admission
 func (a *API) Register(s *httpserver.Server) {
 	a.admit, a.Intelligence.Admit, a.admitArchived, a.admitParts = s.Admit, s.AdmitFiltered, s.AdmitArchived, s.AdmitParts
 	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds, Log: a.Log})
-	a.exports = newExports()
+	a.exports, a.exportPlaces = newExports(), httpserver.NewPlaces(exportsAtOnce, exportsOfCaller)
 	a.downloads = httpserver.NewPlaces(downloadsAtOnce, downloadsOfCaller)
 	a.agents.Names = a.Names
 	a.inbox = &inbox.Reader{Leaderboard: a.Leaderboard, Now: a.Now}

@@ -29,10 +29,12 @@ const (
 	// exportPage is how many predictions are in memory at a time.
 	exportPage = 100
 	// exportsAtOnce is how many exports a node writes at a time. An agent has at most one of them, so a slow
-	// reader delays only its own next export. exportReads is how many of them read a page, or wait in the lane for
-	// it, at a time.
-	exportsAtOnce = 32
-	exportReads   = 2
+	// reader delays only its own next export. The agents of one address or owner have at most
+	// httpserver.KeysShare · exportsOfCaller. exportReads is how many exports read a page, or wait in the lane for it,
+	// at a time.
+	exportsAtOnce   = 32
+	exportsOfCaller = 4
+	exportReads     = 2
 	// exportTimeout is below the server's timeout for writing an answer.
 	exportTimeout = 25 * time.Second
 )
@@ -73,7 +75,12 @@ func (a *API) export(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := a.exports.begin(me.Agent.ID); err != nil {
+	leave, err := a.exportPlaces.Enter(c)
+	if err != nil {
+		return noExport()
+	}
+	if err := a.exports.begin(me.Agent.ID, leave); err != nil {
+		leave()
 		return err
 	}
 	admit, err := a.admitParts(c, httpserver.Listing, max((count+exportPage-1)/exportPage, 1))
@@ -127,29 +134,38 @@ func (a *API) stream(c *fiber.Ctx, agentID uuid.UUID, write func(ctx context.Con
 // exports are the exports that are being written.
 type exports struct {
 	mu      sync.Mutex
-	agents  map[uuid.UUID]struct{}
-	reading chan struct{} // one entry for each export that reads a page
+	agents  map[uuid.UUID]func() // what else to do at the end of an agent's export
+	reading chan struct{}        // one entry for each export that reads a page
 }
 
 func newExports() *exports {
-	return &exports{agents: map[uuid.UUID]struct{}{}, reading: make(chan struct{}, exportReads)}
+	return &exports{agents: map[uuid.UUID]func(){}, reading: make(chan struct{}, exportReads)}
 }
 
-// begin begins an export of an agent, or returns a 503. If err is nil, the caller must call end.
-func (e *exports) begin(agentID uuid.UUID) error {
+// begin begins an export of an agent, or returns a 503. If err is nil, the caller must call end, which calls leave.
+func (e *exports) begin(agentID uuid.UUID, leave func()) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, running := e.agents[agentID]; running || len(e.agents) >= exportsAtOnce {
-		return problem.Busy("An export of this agent, or too many exports of other agents, are being written. Try again.", 5*time.Second)
+		return noExport()
 	}
-	e.agents[agentID] = struct{}{}
+	e.agents[agentID] = leave
 	return nil
 }
 
 func (e *exports) end(agentID uuid.UUID) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	leave := e.agents[agentID]
 	delete(e.agents, agentID)
+	e.mu.Unlock()
+	if leave != nil {
+		leave()
+	}
+}
+
+// noExport returns the refusal of an export that can't begin now.
+func noExport() error {
+	return problem.Busy("An export of this agent, or too many exports of other agents, are being written. Try again.", 5*time.Second)
 }
 
 // admission waits for a place in the lane. If err is nil, the caller must call leave.

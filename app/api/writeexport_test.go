@@ -97,15 +97,15 @@ func TestExportsAtOnce(t *testing.T) {
 	agents := make([]uuid.UUID, exportsAtOnce+1)
 	for i := range agents {
 		agents[i] = uuid.New()
-		if err := e.begin(agents[i]); (err == nil) != (i < exportsAtOnce) {
+		if err := e.begin(agents[i], func() {}); (err == nil) != (i < exportsAtOnce) {
 			t.Errorf("export %d: %v", i, err)
 		}
 	}
-	if err := e.begin(agents[0]); err == nil || problem.As(err).Status != http.StatusServiceUnavailable || !problem.As(err).Shed {
+	if err := e.begin(agents[0], func() {}); err == nil || problem.As(err).Status != http.StatusServiceUnavailable || !problem.As(err).Shed {
 		t.Errorf("a second export of an agent: %+v, want a 503 that raises no alert", err)
 	}
 	e.end(agents[0])
-	if e.begin(agents[0]) != nil || e.begin(agents[exportsAtOnce]) == nil {
+	if e.begin(agents[0], func() {}) != nil || e.begin(agents[exportsAtOnce], func() {}) == nil {
 		t.Error("the end of one export must make room for exactly one")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -169,7 +169,7 @@ func TestExportAfterExport(t *testing.T) {
 	t.Parallel()
 	a, router, agentID := &API{exports: newExports()}, fiber.New(), uuid.New()
 	for range 20_000 {
-		if a.exports.begin(agentID) != nil {
+		if a.exports.begin(agentID, func() {}) != nil {
 			t.Fatal("the export before is over, but the next one is refused")
 		}
 		c := router.AcquireCtx(&fasthttp.RequestCtx{})
