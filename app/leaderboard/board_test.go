@@ -297,6 +297,34 @@ func TestIncrementalEqualsRebuild(t *testing.T) {
 	})
 }
 
+// TestClockSetBack checks that the boards show settlements that follow a clock which was set back, although their entries
+// are older than those that were read before.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		up, steady := w.agent(agent{handle: "up", days: 14}), w.agent(agent{handle: "steady", days: 14})
+		w.days(up, "sport", "2026-11-01", 30, 1)
+		w.days(steady, "politics", "2026-11-01", 30, 2)
+		w.tick()
+		w.clock.move(40 * time.Minute)
+		w.days(up, "sport", "2026-11-02", 10, 9)
+		w.settle(up, "sport")
+		w.tick()
+		w.wantBoard(everything, "1 up", "2 steady", "- market")
+		w.clock.move(-39 * time.Minute)
+		w.days(steady, "politics", "2026-11-02", 10, 90)
+		w.settle(steady, "politics")
+		if !w.tick() {
+			t.Error("the tick after a settlement built no board")
+		}
+		w.wantBoard(everything, "1 steady", "2 up", "- market")
+		if w.tick() {
+			t.Error("the same settlement was built twice")
+		}
+	})
+}
+
 // TestLastDayGivesARank checks that an agent that lacks only days of publication gets its rank with the publication on
 // the last of them, although nothing settles.
 func TestLastDayGivesARank(t *testing.T) {

@@ -43,11 +43,13 @@ type Builder struct {
 	// RecordsIn. Set it before the first build.
 	Records bool
 
-	mu       sync.Mutex // held while building
-	built    string     // UTC day of the last full build, "" before the first
-	seen     ledgerMark
-	prior    Prior // of that day
-	restTill time.Time
+	mu    sync.Mutex // held while building
+	built string     // UTC day of the last full build, "" before the first
+	seen  ledgerMark
+	prior Prior // of that day
+	// rests is how long the Builder rests after ended, the end of its last build.
+	rests time.Duration
+	ended time.Time
 }
 
 // NewBuilder returns a Builder whose first Tick builds every board.
@@ -57,12 +59,13 @@ func NewBuilder(db *database.DB, t Thresholds, now func() time.Time) *Builder {
 
 // Tick brings the boards up to date and reports whether it had to build any. It is cheap when
 // nothing was settled and does nothing while the Builder rests after a build, so it can be called
-// every second. The first Tick of a process and the first of each UTC day build every board.
+// every second. The first Tick of a process, the first of each UTC day and the first after the clock was set back
+// build every board.
 func (b *Builder) Tick(ctx context.Context) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	start := b.now()
-	if start.Before(b.restTill) {
+	if rested := start.Sub(b.ended); rested >= 0 && rested < b.rests { // below 0 the clock was set back
 		return false, nil
 	}
 	built, err := b.tick(ctx, database.Now(start))
@@ -70,14 +73,15 @@ func (b *Builder) Tick(ctx context.Context) (bool, error) {
 		b.built = ""
 	}
 	if built {
-		end := b.now()
-		b.restTill = end.Add(restFactor * end.Sub(start))
+		b.ended = b.now()
+		b.rests = restFactor * b.ended.Sub(start)
 	}
 	return built, err
 }
 
 func (b *Builder) tick(ctx context.Context, at time.Time) (bool, error) {
-	if b.built != day(at) {
+	// Entries made after the clock was set back may lie before seen.From.
+	if b.built != day(at) || at.Before(b.seen.From.Add(ledgerOverlap/2)) {
 		return true, b.rebuild(ctx, at)
 	}
 	c, err := b.changes(ctx, at)

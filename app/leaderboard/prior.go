@@ -73,12 +73,13 @@ func readPrior(ctx context.Context, db bun.IDB, day string) (p Prior, err error)
 	return p, err
 }
 
-// Prior returns the newest prior, or the defaults before the first.
+// Prior returns the newest prior up to today, or the defaults before the first. One of a later day was stored while a
+// clock was ahead.
 func (s *Store) Prior(ctx context.Context, db bun.IDB) (Prior, error) {
 	p := defaultPrior()
 	var rows []Prior
 	planned := database.NewPlanned(db)
-	if err := planned.Scan(ctx, db.NewSelect().Model((*Prior)(nil)).OrderExpr("day DESC").Limit(1), &rows); err != nil {
+	if err := planned.Scan(ctx, db.NewSelect().Model((*Prior)(nil)).Where("day <= ?", planned.Value(day(s.now()))).OrderExpr("day DESC").Limit(1), &rows); err != nil {
 		return p, fmt.Errorf("read prior: %w", err)
 	}
 	if len(rows) == 1 {
