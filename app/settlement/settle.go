@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -131,17 +132,27 @@ func differs(ctx context.Context, db bun.IDB, o *Outcome, chunk int, all bool) (
 	}
 }
 
-// bookPatience is how long the order book may take for all markets of one reading.
-const bookPatience = 15 * time.Second
+// bookPatience is how long the order book may take for all markets of one reading, and answerPatience for one of them.
+const (
+	bookPatience   = 15 * time.Second
+	answerPatience = 5 * time.Second
+)
 
 // askBook decides and applies the outcomes of closed markets for which the order book must be asked. It runs after
-// everything else and has a time limit. So an order book that doesn't answer delays nothing else.
+// everything else and has a time limit. So an order book that doesn't answer delays nothing else. It asks in another
+// order each time, so that markets without an answer don't keep it from the others.
 func (s *Service) askBook(ctx context.Context, list []*market.Market, stored map[string]*Outcome) error {
 	asking, cancel := context.WithTimeout(ctx, bookPatience)
 	defer cancel()
+	ask := func(m *market.Market) (winner int, ok bool, err error) {
+		one, cancel := context.WithTimeout(asking, answerPatience)
+		defer cancel()
+		return s.winner(one, m)
+	}
 	var errs []error
-	for _, m := range list {
-		winner, ok, err := s.winner(asking, m)
+	for _, i := range rand.Perm(len(list)) {
+		m := list[i]
+		winner, ok, err := ask(m)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("ask the order book about market %s: %w", m.ID, err))
 			if asking.Err() != nil {

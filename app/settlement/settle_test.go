@@ -172,7 +172,7 @@ func TestOrderBookIsAskedLast(t *testing.T) {
 			if m.ID != "1" {
 				t.Errorf("the order book is asked about market %s", m.ID)
 			}
-			if limit, ok := ctx.Deadline(); !ok || time.Until(limit) > bookPatience {
+			if limit, ok := ctx.Deadline(); !ok || time.Until(limit) > answerPatience {
 				t.Errorf("the order book may take until %v, %t", limit, ok)
 			}
 			if p := w.prediction(settles); p.Status != prediction.Resolved {
@@ -189,6 +189,27 @@ func TestOrderBookIsAskedLast(t *testing.T) {
 			t.Errorf("the prediction on the unclear market is %s", p.Status)
 		}
 	})
+}
+
+// TestOrderBookIsAskedInAnyOrder checks that a market without an answer doesn't always come before the others.
+func TestOrderBookIsAskedInAnyOrder(t *testing.T) {
+	t.Parallel()
+	s, first := &Service{}, map[string]bool{}
+	for range 100 {
+		asked := 0
+		s.winner = func(_ context.Context, m *market.Market) (int, bool, error) {
+			if asked++; asked == 1 {
+				first[m.ID] = true
+			}
+			return 0, false, errors.New("no answer")
+		}
+		if err := s.askBook(t.Context(), []*market.Market{{ID: "1"}, {ID: "2"}, {ID: "3"}}, nil); err == nil || asked != 3 {
+			t.Fatalf("asked %d times, %v; want 3 and an error", asked, err)
+		}
+	}
+	if len(first) != 3 {
+		t.Errorf("always begins with one of %v", first)
+	}
 }
 
 // TestOutcomeGoneIsNotReadAgain checks that a prediction whose outcome is gone waits for an admin without work on its
