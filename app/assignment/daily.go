@@ -11,6 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 const (
@@ -133,7 +134,7 @@ func daily(m *market.Market, today string, now time.Time) Assignment {
 		outcome = m.Outcomes[i]
 	}
 	return Assignment{
-		ID: database.NewID(now), Day: today, MarketID: m.ID, Outcome: outcome, Title: m.Question,
+		ID: database.NewID(now), Day: today, MarketID: m.ID, Outcome: outcome, Title: plaintext.Cut(m.Question, MaxTitle),
 		Instructions: instructions(m, outcome), Category: cmp.Or(m.Category, noCategory), Status: Open,
 		OpensAt: now, DueAt: due, Sample: m.Sample, CreatedAt: now,
 	}

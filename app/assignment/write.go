@@ -142,7 +142,7 @@ func (s Store) fill(ctx context.Context, db bun.IDB, a *Assignment, d Draft, now
 	a.Category = strings.ToLower(strings.TrimSpace(d.Category))
 	a.OpensAt, a.DueAt = database.Now(d.OpensAt), database.Now(d.DueAt)
 	if m != nil {
-		a.Title, a.Category = cmp.Or(a.Title, m.Question), cmp.Or(a.Category, m.Category)
+		a.Title, a.Category = cmp.Or(a.Title, plaintext.Cut(m.Question, MaxTitle)), cmp.Or(a.Category, m.Category)
 		a.Instructions = cmp.Or(a.Instructions, instructions(m, d.Outcome))
 		a.Sample = m.Sample
 	}
