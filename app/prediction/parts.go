@@ -224,12 +224,12 @@ func (p *Publisher) endParts(ctx context.Context, s *parts, query string, args .
 }
 
 // PublishParts publishes the confidences that arrived before the given time and wait for a thesis, oldest
-// first. It also publishes rows with both parts whose publication was interrupted. more reports whether some
+// first. One from the future arrived while a clock was ahead, and doesn't wait until then. It also publishes rows with both parts whose publication was interrupted. more reports whether some
 // may be left. A refused one doesn't stop the others.
 func (p *Publisher) PublishParts(ctx context.Context, before time.Time) (more bool, err error) {
 	var list []parts
 	err = p.db.Reader.NewSelect().Model(&list).Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").
-		Where("s.began_at <= ?", database.Now(before)).OrderExpr("s.began_at").Limit(maxParts).Scan(ctx)
+		Where("(s.began_at <= ? OR s.began_at > ?)", database.Now(before), database.LatestPlausible(before)).OrderExpr("s.began_at").Limit(maxParts).Scan(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for waiting parts: %w", err)
 	}
