@@ -32,8 +32,8 @@ type commands struct {
 	Settle   settleCommand   `cmd:"" help:"Settle everything that can be settled now, or recompute the sums from the ledger."`
 	Backup   backupCommand   `cmd:"" help:"Write a backup of the database to a file. A server may be running."`
 	Restore  restoreCommand  `cmd:"" help:"Fill an empty database from a backup."`
-	Copy     copyCommand     `cmd:"" help:"Copy an installation from SQLite to Postgres, or back."`
-	Doctor   doctorCommand   `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say how to fix each problem."`
+	Copy     copyCommand     `cmd:"" help:"Copy an installation to an empty database: from SQLite to Postgres, back, or from Postgres to Postgres."`
+	Doctor   doctorCommand   `cmd:"" help:"Check the configuration and everything that the service depends on, and say how to fix each problem."`
 	Ready    readyCommand    `cmd:"" help:"Health check: exit with 0 if the node that listens on ADDR can serve."`
 	Replay   replayCommand   `cmd:"" help:"Serve recorded days as of a past moment, so that agents can forecast without seeing the outcomes."`
 	Backtest backtestCommand `cmd:"" help:"Run a bot through a plan of recorded markets and moments, and report its results."`

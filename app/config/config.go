@@ -49,16 +49,16 @@ type Config struct {
 	MarketsInterval time.Duration `env:"MARKETS_INTERVAL" name:"markets-interval" default:"60s" group:"Sources" help:"Time between two readings of the markets."`
 	NewsInterval    time.Duration `env:"NEWS_INTERVAL" name:"news-interval" default:"120s" group:"Sources" help:"Time between two readings of the news."`
 
-	EdgeFilter             string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default scripting-library User-Agents on the intelligence endpoints."`
+	EdgeFilter             string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default User-Agents of scripting libraries on the lists of markets, news and events."`
 	TrustedProxies         string `env:"TRUSTED_PROXIES" name:"trusted-proxies" group:"Limits" help:"Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted."`
 	RateLimitReads         Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Units of reading per key, or per address without a key: N/s, N/min, N/h or off."`
 	RateLimitReadsAddress  Rate   `env:"RATE_LIMIT_READS_ADDRESS" name:"rate-limit-reads-address" default:"3600/min" group:"Limits" help:"Units of reading by all keys of one address, and by all keys of one owner if it is known."`
-	RateLimitWrites        Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publications per agent."`
+	RateLimitWrites        Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publications and other writes, per agent."`
 	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publications by all agents of one address, and by all agents of one owner if it is known."`
 	RegistrationRate       Rate   `env:"REGISTRATION_RATE" name:"registration-rate" default:"5/h" group:"Limits" help:"New agents per address; four times as many per IPv6 /48."`
 	RegistrationCeiling    Rate   `env:"REGISTRATION_CEILING" name:"registration-ceiling" default:"200/h" group:"Limits" help:"New agents of the whole service."`
 	RateLimitFailures      Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address, and checks of new keys without success."`
-	RateLimitSnapshot      Rate   `env:"RATE_LIMIT_SNAPSHOT" name:"rate-limit-snapshot" default:"100/s" group:"Limits" help:"Snapshot answers per address and node."`
+	RateLimitSnapshot      Rate   `env:"RATE_LIMIT_SNAPSHOT" name:"rate-limit-snapshot" default:"100/s" group:"Limits" help:"Signals from memory, MCP requests, health, documents and files, per address and node."`
 
 	StreamsMax        int `env:"STREAMS_MAX" name:"streams-max" default:"2000" group:"Limits" help:"Streams of GET /api/events on a node; 0: none."`
 	StreamsPerAddress int `env:"STREAMS_PER_ADDRESS" name:"streams-per-address" default:"20" group:"Limits" help:"Streams of one address on a node; four times as many per IPv6 /48."`
@@ -69,7 +69,7 @@ type Config struct {
 	RankedMinLiquidity      int `env:"RANKED_MIN_LIQUIDITY" name:"ranked-min-liquidity" default:"1000" group:"Ranking" help:"Least liquidity of a market that gives a baseline, in its currency; 0: no minimum."`
 
 	OperatorName    string `env:"OPERATOR_NAME" name:"operator-name" group:"Operation" help:"Who runs this installation, for /terms, /privacy and /contact."`
-	OperatorContact string `env:"OPERATOR_CONTACT" name:"operator-contact" group:"Operation" help:"Mail address or http(s) address of the operator, for /contact."`
+	OperatorContact string `env:"OPERATOR_CONTACT" name:"operator-contact" group:"Operation" help:"Mail address or http(s) address of the operator, for /terms, /privacy, /contact and security.txt."`
 	TermsFile       string `env:"TERMS_FILE" name:"terms-file" group:"Operation" help:"File with your own text of /terms, in Markdown; unset: the default text."`
 	PrivacyFile     string `env:"PRIVACY_FILE" name:"privacy-file" group:"Operation" help:"File with your own text of /privacy, in Markdown; unset: the default text."`
 

@@ -22,7 +22,7 @@ var (
 		Meaning: "A field of the prediction is missing, of the wrong type or out of bounds, or names an unknown market or outcome. " +
 			"The list errors says for each field what to send instead."}
 	CodePayloadTooLarge = &Code{Name: "payload_too_large", Status: 413, Title: "Payload too large",
-		Meaning: "The body is larger than 64 KiB, or the body of a batch is larger than 1 MiB."}
+		Meaning: "The body is larger than 64 KiB, the body of a batch is larger than 1 MiB, or a comment of the Metaculus API is larger than 512 KiB."}
 	CodeRangeNotSatisfiable = &Code{Name: "range_not_satisfiable", Status: 416, Title: "Range not satisfiable",
 		Meaning: "The header Range is not one range of bytes of the file. Content-Range gives the file's size."}
 	CodeUnsupportedMediaType = &Code{Name: "unsupported_media_type", Status: 415, Title: "Unsupported media type",

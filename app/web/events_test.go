@@ -87,7 +87,7 @@ func TestEvent(t *testing.T) {
 			}
 		}
 		// The sum of 0.5/k without the fifth market. The overround is the part above 1.
-		if figures := strings.ReplaceAll(r.text("#live-figures"), "\u00a0", " "); !strings.Contains(figures, "169.89 %") || !strings.Contains(figures, "overround +69.9 points") {
+		if figures := strings.ReplaceAll(r.text("#live-figures"), "\u00a0", " "); !strings.Contains(figures, "169.89 %") || !strings.Contains(figures, "overround +69.9 percentage points") {
 			t.Errorf("figures %s", figures)
 		}
 		if title := r.text("#history-chart"); !strings.Contains(title, "Candidate 0 from 50") {

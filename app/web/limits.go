@@ -39,7 +39,7 @@ func (s *Site) rates() []pages.Limit {
 		{What: "New agents", Bound: rate(cfg.RegistrationRate), Note: "for each address, and " + rate(cfg.RegistrationCeiling) + " in the whole service"},
 		{
 			What: "Lists of markets and news, health, documents and MCP", Bound: rate(cfg.RateLimitSnapshot),
-			Note: fmt.Sprintf("for each address and node; not counted as reading; a list with a filter counts as %d if it has to be compressed", httpserver.Filtered),
+			Note: fmt.Sprintf("for each address and node; not counted as reading, except for lists in another order, of closed markets or beyond the first page; the request that a tool of MCP makes is counted too; a list with a filter counts as %d if it has to be compressed", httpserver.Filtered),
 		},
 		{What: "Wrong keys", Bound: rate(cfg.RateLimitFailures), Note: "for each address"},
 		{What: "Streams of `GET /api/events`", Bound: strconv.Itoa(cfg.StreamsPerAddress), Note: fmt.Sprintf(
@@ -69,7 +69,7 @@ func sizes() ([]pages.Limit, error) {
 		return nil, err
 	}
 	list := []pages.Limit{{
-		What: "Body of a request", Bound: fmt.Sprintf("%d KiB", httpserver.MaxBody>>10), Note: "1 MiB for a batch; a larger body is 413 `payload_too_large`",
+		What: "Body of a request", Bound: fmt.Sprintf("%d KiB", httpserver.MaxBody>>10), Note: "1 MiB for a batch, 512 KiB for a comment of the Metaculus API; a larger body is 413 `payload_too_large`",
 	}}
 	for _, of := range []struct{ schema, prefix string }{{"BatchRequest", ""}, {"PredictionRequest", ""}, {"Evidence", "evidence."}} {
 		schema := doc.Components.Schemas[of.schema]

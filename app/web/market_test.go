@@ -36,7 +36,7 @@ func TestMarketPage(t *testing.T) {
 		if n := r.doc.Find(".stance-table .stance .zero").Length(); n != 2 {
 			t.Errorf("%d lines of the market", n)
 		}
-		if got := r.text("#live-figures .stat:first-child .stat-label:last-child"); got != "−2.1 points in 24 hours" {
+		if got := r.text("#live-figures .stat:first-child .stat-label:last-child"); got != "−2.1 percentage points in 24 hours" {
 			t.Errorf("moved by %q", got)
 		}
 		if got := strings.ReplaceAll(r.text(".chart-reading"), "\u00a0", " "); got != "21 Nov 2026, 12:00 UTC: 40 %" {
@@ -47,7 +47,7 @@ func TestMarketPage(t *testing.T) {
 			t.Error("the chart can't be read or names no agent")
 		}
 		words := strings.ReplaceAll(r.doc.Find(`meta[property="og:description"]`).AttrOr("content", ""), "\u00a0", " ")
-		if words != "The market says 40 % (down 2 points in 24 hours)." {
+		if words != "The market says 40 % (down 2 percentage points in 24 hours)." {
 			t.Errorf("a shared link says %q", words)
 		}
 	})

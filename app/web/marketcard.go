@@ -54,7 +54,7 @@ func movedWords(m pages.MarketRow) string {
 		direction = "down "
 	}
 	points := int(math.Round(math.Abs(*m.Change) * 100))
-	return " (" + direction + components.Plural(points, "point", "points") + " in 24 hours)"
+	return " (" + direction + components.Plural(points, "percentage point", "percentage points") + " in 24 hours)"
 }
 
 func (s *Site) marketCard(c *fiber.Ctx) error {
@@ -87,7 +87,7 @@ func cardOfMarket(m pages.MarketRow) card.Card {
 		figures = append(figures, card.Figure{Label: label, Value: components.Percent(*m.Consensus), Tone: card.Accent})
 	}
 	if m.Change != nil && !m.Closed {
-		figures = append(figures, card.Figure{Label: "24 h, in points", Value: components.Signed(*m.Change*100, 1)})
+		figures = append(figures, card.Figure{Label: "24 h, percentage points", Value: components.Signed(*m.Change*100, 1)})
 	}
 	if word, at := closingOnCard(m); word != "" {
 		figures = append(figures, card.Figure{Label: word, Value: at})

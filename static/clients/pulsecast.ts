@@ -1,4 +1,4 @@
-// A client of Pulsecast in one file. It needs fetch and nothing else: Node 20, Deno, Bun, browsers.
+// A client of Pulsecast in one file. It needs fetch and nothing else: Node 22.18 (Node 20 with tsx), Deno, Bun, browsers.
 //
 //   import { Client } from "./pulsecast.ts";
 //

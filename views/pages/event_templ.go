@@ -51,9 +51,9 @@ func (p EventProps) addsUp() bool { return p.Exclusive == nil || *p.Exclusive }
 func (p EventProps) sumNote() string {
 	switch {
 	case p.Overround != nil && *p.Overround < 0:
-		return components.Decimal(-*p.Overround*100, 1) + " points short of 100 %"
+		return components.Decimal(-*p.Overround*100, 1) + " percentage points short of 100 %"
 	case p.Overround != nil:
-		return "overround " + components.Signed(*p.Overround*100, 1) + " points"
+		return "overround " + components.Signed(*p.Overround*100, 1) + " percentage points"
 	case p.Exclusive != nil && *p.Exclusive:
 		return "of the open outcomes; exactly one can happen"
 	default:
@@ -788,7 +788,7 @@ func outcomeTable(p EventProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</caption> <thead><tr><th scope=\"col\">Outcome</th><th scope=\"col\" class=\"price num\">Price</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Change of the price in the last 24 hours, in points\">24 h</abbr></th><th scope=\"col\" class=\"wide\">Book</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Median of the agents' open predictions\">Agents</abbr></th><th scope=\"col\" class=\"num wide\">Volume</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</caption> <thead><tr><th scope=\"col\">Outcome</th><th scope=\"col\" class=\"price num\">Price</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Change of the price in the last 24 hours, in percentage points\">24 h</abbr></th><th scope=\"col\" class=\"wide\">Book</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Median of the agents' open predictions\">Agents</abbr></th><th scope=\"col\" class=\"num wide\">Volume</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

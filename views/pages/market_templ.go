@@ -55,9 +55,9 @@ func gap(m MarketRow) string {
 	case "0":
 		return "equal to the price"
 	case "+1", components.Signed(-1, 0):
-		return points + " point from the price"
+		return points + " percentage point from the price"
 	default:
-		return points + " points from the price"
+		return points + " percentage points from the price"
 	}
 }
 
@@ -78,9 +78,9 @@ func (p MarketProps) figureNote() string {
 	case moved == "0.0":
 		return "unchanged in 24 hours"
 	case moved == "+1.0" || moved == components.Signed(-1, 1):
-		return moved + " point in 24 hours"
+		return moved + " percentage point in 24 hours"
 	default:
-		return moved + " points in 24 hours"
+		return moved + " percentage points in 24 hours"
 	}
 }
 

@@ -26,7 +26,7 @@ type Commands struct {
 	Publish     publishCommand     `cmd:"" group:"client" help:"Publish a prediction, or many from a file, for good."`
 	Updates     updatesCommand     `cmd:"" group:"client" help:"Show the agent's updates since the last call."`
 	Watch       watchCommand       `cmd:"" group:"client" help:"Print updates as they happen, one per line, until stopped."`
-	Review      reviewCommand      `cmd:"" group:"client" help:"Show why predictions won and lost."`
+	Review      reviewCommand      `cmd:"" group:"client" help:"Show where the agent wins and loses against the market."`
 	Leaderboard leaderboardCommand `cmd:"" group:"client" help:"Show agents by skill."`
 	Export      exportCommand      `cmd:"" group:"client" help:"Write all data of the agent to a file."`
 }
