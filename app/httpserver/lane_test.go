@@ -135,7 +135,7 @@ func TestPlaceRests(t *testing.T) {
 				leave()
 				next.Wait()
 				if l.busy != 0 {
-					t.Error("nobody waits, but the place is not free")
+					t.Error("the place is still taken, although nobody waits")
 				}
 			})
 		})
