@@ -2,6 +2,8 @@ package leaderboard
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -73,17 +75,26 @@ func readPrior(ctx context.Context, db bun.IDB, day string) (p Prior, err error)
 	return p, err
 }
 
-// Prior returns the newest prior up to today, or the defaults before the first. One of a later day was stored while a
-// clock was ahead.
+// selectPrior selects the newest prior up to today. One of a later day was stored while a clock was ahead.
+func selectPrior(db bun.IDB, p *database.Planned, now time.Time) *bun.SelectQuery {
+	return db.NewSelect().Model((*Prior)(nil)).Where("day <= ?", p.Value(day(now))).OrderExpr("day DESC").Limit(1)
+}
+
+// orDefault returns p, or the defaults if p is no stored prior.
+func (p Prior) orDefault() Prior {
+	if p.Day == "" {
+		return defaultPrior()
+	}
+	return p
+}
+
+// Prior returns the newest prior, or the defaults before the first.
 func (s *Store) Prior(ctx context.Context, db bun.IDB) (Prior, error) {
-	p := defaultPrior()
-	var rows []Prior
+	var newest Prior
 	planned := database.NewPlanned(db)
-	if err := planned.Scan(ctx, db.NewSelect().Model((*Prior)(nil)).Where("day <= ?", planned.Value(day(s.now()))).OrderExpr("day DESC").Limit(1), &rows); err != nil {
-		return p, fmt.Errorf("read prior: %w", err)
+	err := planned.Scan(ctx, selectPrior(db, planned, s.now()), &newest)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return newest, fmt.Errorf("read prior: %w", err)
 	}
-	if len(rows) == 1 {
-		p = rows[0]
-	}
-	return p, nil
+	return newest.orDefault(), nil
 }

@@ -63,7 +63,8 @@ type Stats struct {
 	Categories []Row
 	History    []SkillPoint // by day, the oldest first
 
-	viewer agent.Viewer
+	viewer  agent.Viewer
+	nextDay string // on which the next early settlement counts; "" if there is none
 }
 
 // Stats reads an agent's record as the public may see it. It reads at most maxHistory days and maxLive
@@ -99,28 +100,47 @@ func (s *Store) readRows(ctx context.Context, db bun.IDB, agentID uuid.UUID, st 
 	return s.readOn(ctx, db, agentID, st, "r.category IN (SELECT category FROM boards WHERE span = ?)", All)
 }
 
+// rowRead is a row of the main board or of a category's board, with what else one read gives: the newest prior, and
+// the next day on which an early settlement of the agent counts.
+type rowRead struct {
+	Row     `bun:",extend"`
+	Prior   // with an empty Day if there is none
+	NextDay string `bun:",nullzero"`
+}
+
 // readOn reads the agent's rows on the boards that meet a condition, the row of the main board first.
-func (s *Store) readOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats, condition string, value any) (err error) {
-	rows := []Row{}
+func (s *Store) readOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats, condition string, value any) error {
+	now := s.now()
+	var rows []rowRead
 	p := database.NewPlanned(db)
-	err = p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).
-		Where(shownOf, All).
+	err := p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).ColumnExpr("r.*, newest.*").
+		ColumnExpr("(?) AS next_day", settlement.SelectNextDay(db, p, agentID, now)).
+		Join("LEFT JOIN (?) AS newest ON TRUE", selectPrior(db, p, now)).
+		Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).Where(shownOf, All).
 		Where(condition, value).OrderExpr("r.category"), &rows)
 	if err != nil {
 		return err
 	}
-	if st.Prior, err = s.Prior(ctx, db); err != nil {
-		return err
+	if len(rows) == 0 || rows[0].Category != AllCategories {
+		return s.readOff(ctx, db, agentID, st)
 	}
-	if len(rows) > 0 && rows[0].Category == AllCategories {
-		st.Row, st.Categories = rows[0], rows[1:]
-		return nil
+	first := &rows[0]
+	st.Row, st.Prior, st.nextDay = first.Row, first.Prior.orDefault(), first.NextDay
+	st.Categories = make([]Row, len(rows)-1)
+	for i := range st.Categories {
+		st.Categories[i] = rows[i+1].Row
 	}
-	return s.readOff(ctx, db, agentID, st)
+	return nil
 }
 
 // readOff computes the rows of an agent that is on no board: it has never published, or it is disabled.
-func (s *Store) readOff(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
+func (s *Store) readOff(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) (err error) {
+	if st.Prior, err = s.Prior(ctx, db); err != nil {
+		return err
+	}
+	if st.nextDay, err = settlement.NextDay(ctx, db, agentID, s.now()); err != nil {
+		return err
+	}
 	tally, err := prediction.Store{}.Tally(ctx, db, agentID)
 	if err != nil {
 		return err
@@ -159,8 +179,7 @@ func (s *Store) Summary(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*St
 
 // readCounts reads the counts of the agent's predictions, and the next moment at which one closes or counts.
 func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	now := s.now()
-	tally, open, err := prediction.Store{}.TallyAndNextClose(ctx, db, agentID, now)
+	tally, open, err := prediction.Store{}.TallyAndNextClose(ctx, db, agentID, s.now())
 	if err != nil {
 		return err
 	}
@@ -170,11 +189,10 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 	st.Days = Progress{tally.PublicationDays, s.thresholds.Days}
 	st.Disagreements = Progress{st.Row.Disagreements, NeedDisagreements}
 	st.NextCloseAt = open
-	waiting, err := settlement.NextDay(ctx, db, agentID, now)
-	if err != nil || waiting == "" {
-		return err
+	if st.nextDay == "" {
+		return nil
 	}
-	counts, err := time.Parse(time.DateOnly, waiting)
+	counts, err := time.Parse(time.DateOnly, st.nextDay)
 	if err == nil && (open.IsZero() || counts.Before(open)) {
 		st.NextCloseAt = counts
 	}

@@ -46,12 +46,16 @@ func SelectOpenReferences(db bun.IDB, marketColumn string) *bun.SelectQuery {
 func NextDay(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (string, error) {
 	var day sql.NullString
 	p := database.NewPlanned(db)
-	q := db.NewSelect().Table("agent_days").ColumnExpr("MIN(day)").Where("agent_id = ?", p.Value(agentID)).
-		Where("category = ?", AllCategories).Where("day > ?", p.Value(dayOf(after))).Where("clusters > 0")
-	if err := p.Scan(ctx, q, &day); err != nil {
+	if err := p.Scan(ctx, SelectNextDay(db, p, agentID, after), &day); err != nil {
 		return "", fmt.Errorf("read the next day: %w", err)
 	}
 	return day.String, nil
+}
+
+// SelectNextDay selects the day of NextDay, or NULL, as one column.
+func SelectNextDay(db bun.IDB, p *database.Planned, agentID uuid.UUID, after time.Time) *bun.SelectQuery {
+	return db.NewSelect().Table("agent_days").ColumnExpr("MIN(day)").Where("agent_id = ?", p.Value(agentID)).
+		Where("category = ?", AllCategories).Where("day > ?", p.Value(dayOf(after))).Where("clusters > 0")
 }
 
 // CountEntries counts the ledger entries created since a moment. An entry that is committed late
