@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -86,4 +89,58 @@ func TestSecondSignal(t *testing.T) {
 	if code := again.stop(syscall.SIGINT); code != 0 {
 		t.Errorf("SIGINT: exit code %d", code)
 	}
+}
+
+// TestInterruptedCommandFails checks that a command which a signal ends before its work is done says so and exits with
+// 1, so that a script doesn't go on.
+func TestInterruptedCommandFails(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{"ingest": {"ingest"}, "verify": {"verify", "SILENT"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			silent, asked := serveSilence(t)
+			for i := range args {
+				args[i] = strings.Replace(args[i], "SILENT", silent, 1)
+			}
+			cmd := command(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "POLYMARKET_URL=" + silent}, args...)
+			out := &buffer{}
+			cmd.Stdout, cmd.Stderr = out, out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			<-asked
+			cmd.Process.Signal(syscall.SIGTERM)
+			cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(out.String(), "interrupted before it was done") {
+				t.Errorf("exit code %d, want 1:\n%s", code, out)
+			}
+		})
+	}
+}
+
+// serveSilence accepts connections and never answers. asked is closed once the first request has come.
+func serveSilence(t *testing.T) (address string, asked <-chan struct{}) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	came := make(chan struct{})
+	first := sync.OnceFunc(func() { close(came) })
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+			go func() {
+				if _, err := bufio.NewReader(conn).ReadString('\n'); err == nil {
+					first()
+				}
+			}()
+		}
+	}()
+	return "http://" + ln.Addr().String(), came
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -88,11 +89,22 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "pulsecast:", inOneLine(err))
 		return remote.ExitUsage
 	}
-	if err := k.Run(); err != nil && !errors.Is(err, context.Canceled) {
+	if err = outcome(k.Selected().Name, k.Run()); err != nil {
 		fmt.Fprintln(os.Stderr, "pulsecast:", err)
-		return remote.ExitCode(err)
 	}
-	return 0
+	return remote.ExitCode(err)
+}
+
+// outcome returns the error of a command, given what its Run returned. A signal is the usual end of a command that runs
+// until it is stopped. All others have not done their work then.
+func outcome(command string, err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if slices.Contains([]string{"serve", "worker", "replay", "mcp"}, command) {
+		return nil
+	}
+	return errors.New("interrupted before it was done")
 }
 
 // newBeside builds the service for a command that may run while a server uses the database.
