@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
+
+	"golang.org/x/term"
 )
 
 // askPassword returns ADMIN_PASSWORD if it is set. Otherwise it asks twice on a terminal. Without a terminal it
@@ -18,57 +19,65 @@ func askPassword(ctx context.Context) (string, error) {
 	if password, ok := os.LookupEnv("ADMIN_PASSWORD"); ok {
 		return password, nil
 	}
-	in := bufio.NewReader(os.Stdin)
-	if stty("-echo") != nil {
-		return readLine(in)
+	if !onTerminal() {
+		return readLine(os.Stdin)
 	}
-	defer stty("echo") // also when ctx ends at Ctrl-C
+	shown, err := term.GetState(stdin())
+	if err != nil {
+		return "", fmt.Errorf("read the state of the terminal: %w", err)
+	}
 	type typed struct {
 		password string
 		err      error
 	}
 	answer := make(chan typed, 1)
 	go func() {
-		password, err := askTwice(in)
+		password, err := askTwice()
 		answer <- typed{password, err}
 	}()
 	select {
 	case a := <-answer:
 		return a.password, a.err
-	case <-ctx.Done():
-		return "", ctx.Err()
+	case <-ctx.Done(): // at Ctrl-C, while the terminal doesn't show what is typed
+		return "", errors.Join(ctx.Err(), term.Restore(stdin(), shown))
 	}
 }
 
-func askTwice(in *bufio.Reader) (string, error) {
-	fmt.Fprint(os.Stderr, "Password (at least 12 characters): ")
-	password, err := readLine(in)
+func askTwice() (string, error) {
+	password, err := readHidden("Password (at least 12 characters): ")
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprint(os.Stderr, "\nRepeat the password: ")
-	again, err := readLine(in)
-	fmt.Fprintln(os.Stderr)
+	again, err := readHidden("Repeat the password: ")
 	if err == nil && again != password {
 		err = errors.New("the two passwords differ; nothing was changed")
 	}
 	return password, err
 }
 
-func readLine(in *bufio.Reader) (string, error) {
-	line, err := in.ReadString('\n')
+// readHidden reads a line that the terminal doesn't show.
+func readHidden(question string) (string, error) {
+	fmt.Fprint(os.Stderr, question)
+	line, err := term.ReadPassword(stdin())
+	fmt.Fprintln(os.Stderr)
+	if err != nil {
+		return "", errNoPassword
+	}
+	return string(line), nil
+}
+
+var errNoPassword = errors.New("no password was given: type it, set ADMIN_PASSWORD, or add --generate")
+
+func readLine(in io.Reader) (string, error) {
+	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && (!errors.Is(err, io.EOF) || line == "") {
-		return "", errors.New("no password was given: type it, set ADMIN_PASSWORD, or add --generate")
+		return "", errNoPassword
 	}
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// onTerminal reports whether the standard input is a terminal.
-func onTerminal() bool { return stty("-g") == nil }
+// stdin returns the descriptor of the standard input.
+func stdin() int { return int(os.Stdin.Fd()) }
 
-// stty sets the terminal of the standard input. It fails if the input is no terminal.
-func stty(mode string) error {
-	cmd := exec.Command("stty", mode)
-	cmd.Stdin = os.Stdin
-	return cmd.Run()
-}
+// onTerminal reports whether the standard input is a terminal.
+func onTerminal() bool { return term.IsTerminal(stdin()) }

@@ -104,7 +104,7 @@ func (s *Store) readRows(ctx context.Context, db bun.IDB, agentID uuid.UUID, st 
 // the next day on which an early settlement of the agent counts.
 type rowRead struct {
 	Row     `bun:",extend"`
-	Prior   // with an empty Day if there is none
+	Prior          // with an empty Day if there is none
 	NextDay string `bun:",nullzero"`
 }
 
