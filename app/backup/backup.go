@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -99,6 +100,18 @@ func newTemp(file string) (string, error) {
 		return "", err
 	}
 	return f.Name(), f.Close()
+}
+
+// wholeOf returns the name that an incomplete file, or a file of SQLite's beside it, would have got. ok is false for
+// other files.
+func wholeOf(part string) (whole string, ok bool) {
+	for _, suffix := range beside {
+		if name, found := strings.CutSuffix(part, partSuffix+suffix); found {
+			end := strings.LastIndexByte(name, '.') // newTemp has put a random number after it
+			return name[:max(end, 0)], end > 0
+		}
+	}
+	return "", false
 }
 
 // beside are the suffixes of a SQLite file and of the files that SQLite writes beside it.

@@ -386,6 +386,60 @@ func TestInterruptedRestoreIsNotServed(t *testing.T) {
 	}
 }
 
+// TestRestoreRemovesKilledRestores checks that a restore deletes what killed ones have left at its path, and nothing
+// else. These files hold hashes of keys, and each is as large as a database.
+func TestRestoreRemovesKilledRestores(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t, database.SQLite)
+	insert(t, open(t, address), noon)
+	file, _ := mustMake(t, address)
+	dir := t.TempDir()
+	left := map[string]bool{ // whether it stays
+		"pulse.db.123.part": false, "pulse.db.123.part-wal": false, "pulse.db.part": true, "other.db.123.part": true, "pulse.db.123": true,
+	}
+	for name := range left {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := backup.Restore(t.Context(), "sqlite://"+filepath.Join(dir, "pulse.db"), file, clock); err != nil {
+		t.Fatal(err)
+	}
+	for name, stays := range left {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != stays {
+			t.Errorf("%s: got error %v, want it left: %t", name, err, stays)
+		}
+	}
+}
+
+// TestStoppedBackupIsNoFailure checks that a node that stops during a backup doesn't count it as a failed one, because
+// another node makes it at once.
+func TestStoppedBackupIsNoFailure(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string, kind database.Kind) {
+		ctx, cancel := context.WithCancel(t.Context())
+		asked := 0
+		s := &backup.Schedule{
+			DB: open(t, address), Database: address, Dir: t.TempDir(), Every: time.Hour, Keep: 2, Log: slog.New(slog.DiscardHandler),
+			Now: func() time.Time {
+				if asked++; asked == 1 { // the backup begins
+					cancel()
+				}
+				return noon
+			},
+		}
+		if _, err := s.Tick(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if state, err := backup.ReadState(t.Context(), s.DB); err != nil || state.Failing() {
+			t.Errorf("%+v, %v", state, err)
+		}
+		if _, err := s.Tick(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, address string, kind database.Kind) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -107,6 +108,9 @@ func restoreSQLite(ctx context.Context, path, file string, now func() time.Time)
 	if err := accept(content); err != nil {
 		return nil, err
 	}
+	if err := removeParts(path); err != nil {
+		return nil, err
+	}
 	temp, err := newTemp(path)
 	if err != nil {
 		return nil, err
@@ -142,6 +146,22 @@ func checkFree(path string) error {
 		}
 	}
 	return nil
+}
+
+// removeParts deletes what killed restores to the path have left. The caller must hold the lock of the path, so that no
+// other restore is under way.
+func removeParts(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, e := range entries {
+		if whole, ok := wholeOf(e.Name()); ok && whole == filepath.Base(path) {
+			failed = append(failed, os.Remove(filepath.Join(filepath.Dir(path), e.Name())))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 func fillSQLite(ctx context.Context, temp, file string, content *Content, now func() time.Time) (r *Restored, err error) {

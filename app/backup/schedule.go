@@ -38,11 +38,11 @@ const Timeout = 6 * time.Hour
 // looks for pg_dump and a connection pooler. The error names the setting to change.
 func (s *Schedule) Check(ctx context.Context) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return fmt.Errorf("BACKUP_DIR: %w", err)
+		return s.unwritable(err)
 	}
 	temp, err := newTemp(filepath.Join(s.Dir, s.nameAt(s.Now())))
 	if err != nil {
-		return fmt.Errorf("BACKUP_DIR: cannot write to %s: %w", s.Dir, cmp.Or(errors.Unwrap(err), err))
+		return s.unwritable(err)
 	}
 	if err := remove(temp); err != nil {
 		return fmt.Errorf("BACKUP_DIR: %w", err)
@@ -56,6 +56,13 @@ func (s *Schedule) Check(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (s *Schedule) unwritable(err error) error {
+	return fmt.Errorf(
+		"BACKUP_DIR: cannot write to %s: %w; name a folder that the service may write to, with the systemd unit one below /var/lib/pulsecast",
+		s.Dir, cmp.Or(errors.Unwrap(err), err),
+	)
 }
 
 // Tick makes a backup if one is due. It returns the time until the next check, and stores the
@@ -77,6 +84,9 @@ func (s *Schedule) Tick(ctx context.Context) (next time.Duration, err error) {
 	}
 	r, err := s.make(ctx, now)
 	if err != nil {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return 0, err // the node stops, and another one goes on
+		}
 		state.FailedAt, state.Failures = now, state.Failures+1
 		return 0, errors.Join(err, state.save(context.WithoutCancel(ctx), s.DB))
 	}
@@ -172,13 +182,8 @@ func (s *Schedule) sortByAge(names []string, now time.Time) {
 
 // unfinished reports whether a file belongs to an incomplete backup of this schedule.
 func (s *Schedule) unfinished(file string) bool {
-	for _, suffix := range beside {
-		if part, ok := strings.CutSuffix(file, partSuffix+suffix); ok {
-			whole := strings.LastIndexByte(part, '.') // newTemp has put a random number after it
-			return whole > 0 && s.named(part[:whole])
-		}
-	}
-	return false
+	whole, ok := wholeOf(file)
+	return ok && s.named(whole)
 }
 
 // named reports whether a file has the name of a backup of this schedule.
