@@ -231,3 +231,8 @@ func poolOf(setting, address string, connected func(context.Context, *pgx.Conn) 
 func SQLitePath(address string) (path string, ok bool) {
 	return strings.CutPrefix(address, "sqlite://")
 }
+
+// IsPostgresAddress reports whether an address names a Postgres.
+func IsPostgresAddress(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}

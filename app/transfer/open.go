@@ -44,6 +44,9 @@ func (c *copier) openSource(ctx context.Context) (closeAll func() error, err err
 // openDirect opens a side, but not through a connection pooler. The connections of a pooler would count as those of
 // servers, and PgBouncer before version 1.21 can't prepare the statements of a copy.
 func openDirect(ctx context.Context, address string) (*database.DB, error) {
+	if path, ok := database.SQLitePath(address); (ok && path == "") || (!ok && !database.IsPostgresAddress(address)) {
+		return nil, errors.New("it must be sqlite://PATH or postgres://…")
+	}
 	db, err := database.Open(ctx, address)
 	if err == nil && db.Pooled {
 		return nil, errors.Join(errors.New("it leads through a connection pooler: name Postgres itself"), db.Close())

@@ -304,6 +304,8 @@ func TestRefusals(t *testing.T) {
 	refused(from, newFile(t), "a SQLite file, as is the source")
 	refused(from, from, "also the target")
 	refused(from, dbtest.URL(t, database.Postgres), "it has tables already")
+	refused("data/pulsecast.db", to, "the source: it must be sqlite://PATH or postgres://…")
+	refused(from, "localhost/pulsecast", "the target: it must be sqlite://PATH or postgres://…")
 	missing := newFile(t)
 	refused(missing, to, "no such file")
 	if name, _ := database.SQLitePath(missing); fileExists(name) {
