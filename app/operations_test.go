@@ -51,7 +51,7 @@ func TestMetricsOfTheWholeProgram(t *testing.T) {
 		`pulsecast_job_runs_total{result="ok",task="markets"} 1`,
 		`pulsecast_job_runs_total{result="refused",task="news"} 1`,
 		`pulsecast_snapshot_records{feed="markets"} 1`, `pulsecast_snapshot_stale{feed="news"} 1`,
-		`pulsecast_database_up 1`, `pulsecast_build_info{`, `go_sql_open_connections{db_name="writer"} 1`,
+		`pulsecast_database_up 1`, `pulsecast_build_info{`, `go_sql_open_connections{db_name="writer"} 1`, `go_gc_gogc_percent 60`,
 	}
 	// A job is counted when it has ended, a moment after its results are visible.
 	text, missing := "", wanted
