@@ -235,6 +235,7 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 	for _, floor := range []string{same32, same1} {
 		b.floors = append(b.floors, row{what: ours, ours: all.rates(ours), reference: all.rates(floor)})
 	}
+	b.floors = append(b.floors, all.usage(ours, ours)...)
 	b.floors = append(b.floors, row{what: keyed32, ours: all.rates(keyed32), reference: named("without keys", all.rates(same32))})
 	rows := []row{
 		{what: "publish, SQLite, 32 clients", ours: all.rates(ours), reference: all.rates(loop), target: atLeast(.6, ", aim 1")},

@@ -111,9 +111,8 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 			for _, read := range uncachedReads(keys, at) {
 				b.floors = append(b.floors, all.usage(read.name+", uncached, "+name, read.name)...)
 			}
-			continue
 		}
-		if err := b.floorsOfLists(ctx, name, side.url, uncachedReads(keys, at), all); err != nil {
+		if err := b.floorsOfLists(ctx, name, side.url, side.backends, uncachedReads(keys, at), all); err != nil {
 			return rows, fmt.Errorf("%s: %w", side.name, err)
 		}
 	}
@@ -145,9 +144,9 @@ func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool,
 	return rows, all, nil
 }
 
-// floorsOfLists measures in this process what the lists of predictions among reads cost on SQLite, whose processor
-// time can't be told from that of the node. all holds the costs of the same reads over HTTP.
-func (b *bench) floorsOfLists(ctx context.Context, name, address string, reads []uncachedRead, all samples) (err error) {
+// floorsOfLists measures in this process what the lists of predictions among reads cost without HTTP, JSON and HTML. all
+// holds the costs of the same reads over HTTP.
+func (b *bench) floorsOfLists(ctx context.Context, name, address string, backends bool, reads []uncachedRead, all samples) (err error) {
 	db, err := database.Open(ctx, address)
 	if err != nil {
 		return err
@@ -158,7 +157,7 @@ func (b *bench) floorsOfLists(ctx context.Context, name, address string, reads [
 	for _, read := range reads {
 		next := 0
 		contenders = append(contenders, contender{read.name, func(ctx context.Context) (sample, error) {
-			return b.listCost(ctx, db, read, &next)
+			return b.listCost(ctx, db, backends, read, &next)
 		}})
 	}
 	alone, err := b.compare(ctx, contenders)
@@ -174,10 +173,10 @@ func (b *bench) floorsOfLists(ctx context.Context, name, address string, reads [
 	return nil
 }
 
-// listCost reads the lists of predictions that requests ask for, and divides the processor time of this process by
-// their number.
-func (b *bench) listCost(ctx context.Context, db *database.DB, read uncachedRead, next *int) (sample, error) {
-	before, err := run.ProcessorTime(os.Getpid())
+// listCost reads the lists of predictions that requests ask for, and divides the processor time of this process and of
+// the backends by their number.
+func (b *bench) listCost(ctx context.Context, db *database.DB, backends bool, read uncachedRead, next *int) (sample, error) {
+	before, err := b.ownTime(backends)
 	if err != nil {
 		return sample{}, err
 	}
@@ -193,8 +192,18 @@ func (b *bench) listCost(ctx context.Context, db *database.DB, read uncachedRead
 			return sample{}, err
 		}
 	}
-	after, err := run.ProcessorTime(os.Getpid())
+	after, err := b.ownTime(backends)
 	return sample{rate: float64(count) / time.Since(began).Seconds(), cpu: (after - before) / time.Duration(count)}, err
+}
+
+// ownTime returns the processor time that this process has used so far, and the backends of Postgres if they count.
+func (b *bench) ownTime(backends bool) (time.Duration, error) {
+	used, err := run.ProcessorTime(os.Getpid())
+	if err != nil || !backends {
+		return used, err
+	}
+	theirs, err := run.BackendsTime(b.postgres.pid)
+	return used + theirs, err
 }
 
 // cost sends different requests over concurrentReads connections. It divides the processor time of the node,
