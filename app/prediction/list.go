@@ -32,7 +32,7 @@ type Filter struct {
 	AgentID  uuid.UUID
 	Category string
 	MarketID string
-	EventID  string // of an upstream event; matches predictions on any of its markets
+	EventID  string // of an upstream event; matches predictions that count for it, see findEarlier
 	Status   Status
 	Words    string // at most plaintext.MaxWords words that must all occur in title or thesis
 	// Established leaves out predictions that an agent published before its first settlement. It works only
