@@ -122,7 +122,7 @@ func (s Store) BetsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit 
 	planned := database.NewPlanned(db)
 	next := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id", "r.baseline", "r.baseline_observed_at").
 		Where("r.agent_id = ?", planned.Value(agentID)).Where("r.status = 'open'").Where("r.baseline_state = 'fixed'").
-		Order("r.scheduled_close_at").Limit(int64(limit))
+		OrderExpr("r.scheduled_close_at NULLS LAST").Limit(int64(limit)) // SQLite would put NULL first
 	q := db.NewSelect().TableExpr("(?) AS s", next)
 	if !s.viewer.Admin && !s.viewer.Wrote(agentID) {
 		q.Where(revealed)

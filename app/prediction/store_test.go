@@ -3,6 +3,7 @@ package prediction_test
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,43 @@ func TestInsertedWithheld(t *testing.T) {
 				if err := db.NewRaw(query, p.ID).Scan(t.Context(), &n); err != nil || n != want {
 					t.Errorf("unrevealed %t, %s: got %d, %v; want %d", unrevealed, strings.TrimPrefix(query, "SELECT "), n, err, want)
 				}
+			}
+		}
+	})
+}
+
+// TestBetsWithoutACloseComeLast checks that both databases list the bets that close first, and those without a scheduled
+// close after all others.
+func TestBetsWithoutACloseComeLast(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		at := start.Add(time.Hour)
+		for i, days := range []int{0, 3, 1, 2} { // 0: no scheduled close
+			p := everyField(d)
+			p.ID, p.Status, p.Unrevealed, p.Confidence = database.NewID(at.Add(time.Duration(i)*time.Second)), prediction.Open, false, float64(days)/10
+			p.ResolvedAt, p.SettledAt = time.Time{}, time.Time{}
+			if p.ScheduledCloseAt = at.AddDate(0, 0, days); days == 0 {
+				p.ScheduledCloseAt = time.Time{}
+			}
+			err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return prediction.Store{}.Insert(ctx, tx, &p) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for limit, want := range map[int][]float64{2: {.1, .2}, 3: {.1, .2, .3}, 4: {.1, .2, .3, 0}} {
+			bets, err := prediction.Store{}.BetsOf(t.Context(), db.Reader, d.agent.ID, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []float64
+			for _, b := range bets {
+				got = append(got, b.Confidence)
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("limit %d: got the bets with confidence %v, want %v", limit, got, want)
 			}
 		}
 	})
