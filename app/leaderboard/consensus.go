@@ -39,23 +39,24 @@ const (
 // Counter keeps the stored consensus of the markets up to date. One node should run it, under a
 // lease. Two nodes at once would do the same work twice. It is not safe for concurrent use.
 type Counter struct {
-	db      *database.DB
-	now     func() time.Time
-	last    string // the last market counted; the next Tick continues after it
-	refresh time.Time
+	db        *database.DB
+	now       func() time.Time
+	last      string    // the last market counted; the next Tick continues after it
+	refreshed time.Time // of the last search for old consensus
 }
 
 // NewCounter returns a Counter that starts with the first market.
 func NewCounter(db *database.DB, now func() time.Time) *Counter { return &Counter{db: db, now: now} }
 
 // Tick counts at most 200 changed markets, for about 50 ms, and reports whether there may be more. Every ten
-// seconds it also marks up to 50 markets that were last counted more than an hour ago as changed.
+// seconds it also marks up to 50 markets as changed that were last counted more than an hour ago, and up to 50 that were
+// counted while a clock was ahead.
 func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
-	if now := c.now(); !now.Before(c.refresh) {
-		if err := prediction.RefreshConsensus(ctx, c.db, now.Add(-refreshAfter), maxRefreshed); err != nil {
+	if now := c.now(); now.Sub(c.refreshed).Abs() >= refreshEvery { // also once a clock that was ahead is set back
+		if err := prediction.RefreshConsensus(ctx, c.db, now.Add(-refreshAfter), now, maxRefreshed); err != nil {
 			return false, err
 		}
-		c.refresh = now.Add(refreshEvery)
+		c.refreshed = now
 	}
 	began := time.Now()
 	for counted := 0; counted < maxCounted && (counted == 0 || time.Since(began) < countTime); counted += countChunk {

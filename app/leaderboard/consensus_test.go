@@ -275,8 +275,8 @@ func TestTwoNodesCount(t *testing.T) {
 	})
 }
 
-// TestOldConsensusIsRefreshed checks that a consensus is counted again after an hour. New boards
-// change the agents' weights without marking any market as changed.
+// TestOldConsensusIsRefreshed checks that a consensus is counted again after an hour, or if it was counted while a clock
+// was ahead. New boards change the agents' weights without marking any market as changed.
 func TestOldConsensusIsRefreshed(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -313,6 +313,18 @@ func TestOldConsensusIsRefreshed(t *testing.T) {
 		w.count()
 		if w.asComputed("m"); moved() {
 			t.Error("a count that changed nothing moved the generation")
+		}
+		w.clock.move(72 * time.Hour)
+		w.count()
+		ahead := words(w.asComputed("m"))
+		w.clock.move(-72 * time.Hour)
+		w.days(b, "sport", "2026-11-01", 40, 9)
+		if err := w.builder.Rebuild(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.count()
+		if now := words(w.asComputed("m")); now == ahead {
+			t.Errorf("after the clock was set back: still %s", now)
 		}
 	})
 }

@@ -168,15 +168,23 @@ func AgentsChanged(ctx context.Context, tx bun.Tx, agents []uuid.UUID, marketIDs
 	return ConsensusChanged(ctx, tx, marketIDs...)
 }
 
-// RefreshConsensus marks at most limit markets to be counted again, oldest count first, because the agents'
-// weights have moved since. It takes markets whose latest count began before the given time.
-func RefreshConsensus(ctx context.Context, db *database.DB, before time.Time, limit int) error {
+// RefreshConsensus marks markets to be counted again, oldest count first, because the agents' weights have moved since.
+// It takes at most limit markets whose latest count began before the given time, and as many whose count began while a
+// clock was ahead of now.
+func RefreshConsensus(ctx context.Context, db *database.DB, before, now time.Time, limit int) error {
 	var ids []string
-	err := db.Reader.NewSelect().Model((*Consensus)(nil)).Column("market_id").
-		Where("c.agents + c.others > 0").Where("c.counted_at < ?", before.UTC()).
-		Order("c.counted_at").Limit(int64(limit)).Scan(ctx, &ids)
-	if err != nil {
-		return fmt.Errorf("read old consensus: %w", err)
+	for _, old := range []struct {
+		condition string
+		at        time.Time
+	}{{"c.counted_at < ?", before.UTC()}, {"c.counted_at > ?", database.LatestPlausible(now)}} {
+		var found []string
+		err := db.Reader.NewSelect().Model((*Consensus)(nil)).Column("market_id").
+			Where("c.agents + c.others > 0").Where(old.condition, old.at).
+			Order("c.counted_at").Limit(int64(limit)).Scan(ctx, &found)
+		if err != nil {
+			return fmt.Errorf("read old consensus: %w", err)
+		}
+		ids = append(ids, found...)
 	}
 	if len(ids) == 0 {
 		return nil
