@@ -23,21 +23,28 @@ const eventStream = "text/event-stream"
 
 // UpdateEncoder encodes updates as the events of a stream.
 func (a *API) UpdateEncoder() update.Encoder {
-	var heartbeat sse.Message
-	heartbeat.AppendComment("heartbeat")
+	heartbeat := func(id sse.EventID) []byte {
+		m := sse.Message{ID: id}
+		m.AppendComment("heartbeat")
+		return framed(&m)
+	}
 	return update.Encoder{
 		Update: func(u *update.Update) []byte {
 			body, err := answer.JSON(a.update(u))
 			if err != nil {
 				panic(err) // strings and finite numbers can always be encoded
 			}
-			m := sse.Message{ID: sse.ID(strconv.FormatInt(u.Seq, 10)), Type: sse.Type(string(u.Type))}
+			m := sse.Message{ID: idOf(u.Seq), Type: sse.Type(string(u.Type))}
 			m.AppendData(string(body))
 			return framed(&m)
 		},
-		Heartbeat: framed(&heartbeat),
+		Heartbeat: heartbeat(sse.EventID{}),
+		// Without data it is no event, but clients store the id (WHATWG HTML, section 9.2.6).
+		Position: func(seq int64) []byte { return heartbeat(idOf(seq)) },
 	}
 }
+
+func idOf(seq int64) sse.EventID { return sse.ID(strconv.FormatInt(seq, 10)) }
 
 func framed(m *sse.Message) []byte {
 	text, err := m.MarshalText()
@@ -137,7 +144,7 @@ func lastEventID(c *fiber.Ctx) (*int64, error) {
 	}
 	number, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || number < 0 {
-		return nil, problem.InvalidParameter("Last-Event-ID", "must be the id of an event of this stream; leave the header out to begin now")
+		return nil, problem.InvalidParameter("Last-Event-ID", "must be an id of this stream; leave the header out to begin now")
 	}
 	return &number, nil
 }

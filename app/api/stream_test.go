@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ type listener struct {
 	res    *http.Response
 	events chan sse.Event
 	close  context.CancelFunc
+	// position is the id that the stream sent without an event before its first heartbeat.
+	position string
 }
 
 // listen opens a stream and waits until it receives updates.
@@ -46,12 +49,14 @@ func (s *service) listen(t testing.TB, c call) *listener {
 	go func() {
 		defer res.Body.Close()
 		defer close(l.events)
-		body := &watched{Reader: bufio.NewReader(res.Body), fed: fed}
+		body := &watched{Reader: bufio.NewReader(res.Body), fed: fed, position: &l.position}
 		for e, err := range sse.Read(body, nil) {
 			if err != nil {
 				return
 			}
-			l.events <- e
+			if e.Data != "" { // without data, it is no event
+				l.events <- e
+			}
 		}
 	}()
 	select {
@@ -62,17 +67,23 @@ func (s *service) listen(t testing.TB, c call) *listener {
 	return l
 }
 
-// watched closes fed when it has read the first heartbeat.
+// watched closes fed when it has read the first heartbeat, and the position that came with it.
 type watched struct {
 	*bufio.Reader
-	fed  chan struct{}
-	told bool
+	fed      chan struct{}
+	told     bool
+	position *string
 }
+
+var positioned = regexp.MustCompile(`(?m)^id: (\d+)\n: heartbeat\n\n`)
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	if !w.told && strings.Contains(string(p[:n]), "heartbeat") {
 		w.told = true
+		if found := positioned.FindSubmatch(p[:n]); found != nil {
+			*w.position = string(found[1])
+		}
 		close(w.fed)
 	}
 	return n, err
@@ -200,6 +211,29 @@ func TestStreamResumesFromTheDatabase(t *testing.T) {
 	for _, last := range []string{"3", "99999"} {
 		one.listen(t, call{path: "/api/events", header: map[string]string{"Last-Event-ID": last}}).next(update.StreamGap)
 	}
+}
+
+// TestStreamIsResumedBeforeItsFirstEvent checks that a reader that lost its connection before an event came misses
+// nothing, whatever it listens to.
+func TestStreamIsResumedBeforeItsFirstEvent(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		s.tick(t, priced("1", 0.4))
+		for _, query := range []string{"", "?types=prediction.created", "?market=1"} {
+			s.publishOn(t, key, "1")
+			s.number(t)
+			lost := s.listen(t, call{path: "/api/events" + query})
+			lost.close()
+			missed := s.publishOn(t, key, "1")
+			s.number(t)
+			again := s.listen(t, call{path: "/api/events" + query, header: map[string]string{"Last-Event-ID": lost.position}})
+			if e := again.next(update.PredictionCreated); !strings.Contains(e.Data, missed) {
+				t.Errorf("%q: want %s, got %s", query, missed, e.Data)
+			}
+			again.close()
+		}
+	})
 }
 
 func TestStreamRefusals(t *testing.T) {

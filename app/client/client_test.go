@@ -269,6 +269,31 @@ func TestWatchResumes(t *testing.T) {
 	}
 }
 
+// TestWatchWithoutEvents checks that a stream is resumed at the position that it was told, and that a position is no
+// event.
+func TestWatchWithoutEvents(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		switch n {
+		case 0:
+			io.WriteString(w, "id: 7\n: heartbeat\n\n")
+		case 1:
+			io.WriteString(w, ": heartbeat\n\nid: 9\n: heartbeat\n\nid: 8\n\n")
+		default:
+			refuse(w, 401)
+		}
+	})
+	err := s.client(t).Watch(t.Context(), nil, func(one Streamed) error { return fmt.Errorf("got %+v", one) })
+	if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Status != 401 {
+		t.Fatalf("it ends with %v", err)
+	}
+	for i, last := range []string{"", "7", "8"} {
+		if got := s.requests()[i].Header.Get("Last-Event-ID"); got != last {
+			t.Errorf("connection %d: Last-Event-ID %q, want %q", i, got, last)
+		}
+	}
+}
+
 // TestWatchEnds checks that a stream ends with its context, and with the first failure of its reader.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()

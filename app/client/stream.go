@@ -26,7 +26,7 @@ type Streamed struct {
 }
 
 // Watch follows /api/events until ctx ends or each fails. It calls each for every update in order. It
-// resumes an ended stream after the last update. Watch returns a refusal if connecting again wouldn't help.
+// resumes an ended stream where it was. Watch returns a refusal if connecting again wouldn't help.
 func (c *Client) Watch(ctx context.Context, query url.Values, each func(Streamed) error) error {
 	w := &watch{client: c, query: query, each: each, pauses: backoff.NewExponentialBackOff()}
 	w.pauses.MaxInterval = time.Minute
@@ -82,8 +82,11 @@ func (w *watch) read(body io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("read the stream of %s: %w", w.client.Base, err)
 		}
-		w.pauses.Reset()
 		w.lastID = cmp.Or(one.LastEventID, w.lastID)
+		if one.Data == "" { // no event: the stream tells its position
+			continue
+		}
+		w.pauses.Reset()
 		if err := w.each(Streamed{one.Type, w.lastID, one.Data}); err != nil {
 			return backoff.Permanent(err)
 		}

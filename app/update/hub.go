@@ -64,9 +64,11 @@ type Sink interface {
 // Encoder encodes updates and heartbeats. All readers share its results.
 type Encoder struct {
 	Update func(u *Update) []byte
-	// Heartbeat shows that the stream is alive. It has no number, because many clients treat a message with a
-	// number as an event.
+	// Heartbeat shows that the stream is alive.
 	Heartbeat []byte
+	// Position is a heartbeat with the number after which the reader continues. Some clients take it for an event
+	// without data, so a reader gets it only if the number is new to it.
+	Position func(seq int64) []byte
 }
 
 // Hub distributes the updates of the log to the readers of one node. It reads each new update from the
@@ -99,6 +101,7 @@ type reader struct {
 	filter Filter
 	behind bool         // guarded by Hub.mu
 	seen   int64        // the last number that the reader got or that its filter held back
+	told   int64        // the last number that was sent to the reader; -1: none
 	sentAt atomic.Int64 // Unix nanoseconds
 }
 
@@ -235,6 +238,7 @@ func (h *Hub) give(r *reader, frames []frame) (all bool) {
 				break
 			}
 			texts = append(texts, text)
+			r.told = f.update.Seq
 		}
 		r.seen = f.update.Seq
 	}
@@ -262,7 +266,19 @@ func (h *Hub) beat(now time.Time) {
 		default:
 		}
 		if now.UnixNano()-r.sentAt.Load() >= int64(heartbeatAfter) {
-			r.send(h.encode.Heartbeat)
+			h.heartbeat(r)
 		}
 	}
+}
+
+// heartbeat sends a heartbeat. It contains the reader's position if that has moved without an update, because a
+// reader that connects again with an old position reads everything since, or gets a gap. Nobody knows what a reader
+// that is behind has seen, except for its follow. The caller holds h.mu.
+func (h *Hub) heartbeat(r *reader) {
+	if r.behind || r.told == r.seen {
+		r.send(h.encode.Heartbeat)
+		return
+	}
+	r.told = r.seen
+	r.send(h.encode.Position(r.seen))
 }

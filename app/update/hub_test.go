@@ -3,6 +3,8 @@ package update_test
 import (
 	"fmt"
 	"log/slog"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,6 +97,12 @@ func (s *sink) count() int {
 	return len(s.got)
 }
 
+func (s *sink) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.got[len(s.got)-1]
+}
+
 // startHub returns a running Hub that encodes each update as its number, and the count of the encoded updates.
 func startHub(t *testing.T, db *database.DB) (*update.Hub, *atomic.Int64) {
 	t.Helper()
@@ -105,6 +113,7 @@ func startHub(t *testing.T, db *database.DB) (*update.Hub, *atomic.Int64) {
 			return fmt.Appendf(nil, "%400d", u.Seq)
 		},
 		Heartbeat: []byte("heartbeat"),
+		Position:  func(seq int64) []byte { return fmt.Appendf(nil, "heartbeat at %d", seq) },
 	})
 	hub.Start()
 	t.Cleanup(hub.Stop)
@@ -124,15 +133,15 @@ func fillLog(t *testing.T, db *database.DB, chunks, size int) {
 	tick(t, db)
 }
 
-// isComplete checks that a sink got every update up to a number, each once, then a heartbeat, and never too much
+// isComplete checks that a sink got every update up to a number, each once, then one heartbeat, and never too much
 // at once.
 func (s *sink) isComplete(t *testing.T, after, last int64) {
 	t.Helper()
 	if s.dropped {
 		t.Error("it was dropped")
 	}
-	if len(s.got) != int(last-after)+1 || s.got[len(s.got)-1] != "heartbeat" {
-		t.Fatalf("%d texts came, then %q; want %d and a heartbeat", len(s.got), s.got[len(s.got)-1], last-after)
+	if len(s.got) != int(last-after)+1 || !strings.HasPrefix(s.last(), "heartbeat") {
+		t.Fatalf("%d texts came, then %q; want %d and a heartbeat", len(s.got), s.last(), last-after)
 	}
 	for i, text := range s.got[:len(s.got)-1] {
 		if strings.TrimSpace(text) != fmt.Sprint(after+1+int64(i)) {
@@ -240,6 +249,80 @@ func TestReaderThatReadsNothing(t *testing.T) {
 		stuck.Close()
 		if err := <-ended; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestReaderIsToldItsPosition checks that a reader without an event knows where to continue, now and after updates
+// that its filter holds back, and that it isn't told twice.
+func TestReaderIsToldItsPosition(t *testing.T) {
+	t.Parallel()
+	const before, passing = 3, 5
+	nothing := update.Filter{Types: []update.Type{update.StreamGap}}
+	end, ahead := int64(before), int64(before+1)
+	for name, c := range map[string]struct {
+		filter update.Filter
+		after  *int64
+		want   []string // after the join, the passing updates and twice the time of a heartbeat
+	}{
+		"a new reader":               {nothing, nil, []string{"heartbeat at 3", "heartbeat at 8", "heartbeat"}},
+		"one that comes back":        {nothing, &end, []string{"heartbeat", "heartbeat at 8", "heartbeat"}},
+		"one that gets a gap":        {nothing, &ahead, []string{"3", "heartbeat", "heartbeat at 8", "heartbeat"}},
+		"one that gets each of them": {update.Filter{}, &end, []string{"heartbeat", "4", "5", "6", "7", "8", "heartbeat", "heartbeat"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				fillLog(t, db, 1, before)
+				hub, _ := startHub(t, db)
+				reader, all := newSink(), newSink()
+				for s, f := range map[*sink]update.Filter{reader: c.filter, all: {}} {
+					after := c.after
+					if s == all {
+						after = nil
+					}
+					if err := hub.Join(t.Context(), s, f, after); err != nil {
+						t.Fatal(err)
+					}
+				}
+				fillLog(t, db, 1, passing)
+				hub.Wake()
+				for all.count() <= passing {
+					runtime.Gosched()
+				}
+				hub.Idle()
+				hub.Idle()
+				for i := range reader.got {
+					reader.got[i] = strings.TrimSpace(reader.got[i])
+				}
+				if !slices.Equal(reader.got, c.want) {
+					t.Errorf("got %q, want %q", reader.got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestReaderBehindIsToldNoPosition checks that a reader isn't told a position before it is where new updates are.
+func TestReaderBehindIsToldNoPosition(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		fillLog(t, db, 5, 400)
+		hub, _ := startHub(t, db)
+		slow, first := newSink(), int64(0)
+		slow.reads = make(chan struct{})
+		ended := make(chan error, 1)
+		go func() {
+			ended <- hub.Join(t.Context(), slow, update.Filter{Types: []update.Type{update.StreamGap}}, &first)
+		}()
+		slow.reads <- struct{}{} // it has read a portion
+		hub.Idle()
+		close(slow.reads)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if want := []string{"heartbeat", "heartbeat at 2000"}; !slices.Equal(slow.got, want) {
+			t.Errorf("got %q, want %q", slow.got, want)
 		}
 	})
 }

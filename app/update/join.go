@@ -11,27 +11,29 @@ import (
 // Join sends updates to a sink until it is done. It starts after the number after, or with the next update
 // if after is nil. Join returns once the sink gets new updates as they happen, or is done. If updates after
 // the number are gone, or the number is higher than the last one, the sink first gets an update of type
-// stream.gap. If Join fails, it closes the sink.
+// stream.gap. Once it misses nothing from here on, it gets a heartbeat. If Join fails, it closes the sink.
 func (h *Hub) Join(ctx context.Context, sink Sink, f Filter, after *int64) error {
 	head, err := h.head(ctx)
 	if err != nil {
 		sink.Close()
 		return err
 	}
-	r := &reader{sink: sink, filter: f, behind: true, seen: head.Last}
+	r := &reader{sink: sink, filter: f, behind: true, seen: head.Last, told: -1}
 	r.sentAt.Store(time.Now().UnixNano())
 	if after != nil {
-		r.seen = *after
+		r.seen, r.told = *after, *after
 		if *after > head.Last {
 			h.sendGap(r, head.Last)
 		}
 	}
 	h.add(r, head.Last)
-	err = h.follow(ctx, r)
-	if err == nil {
-		r.sink.Send(h.encode.Heartbeat) // tells the reader that it misses nothing from here on
+	if err := h.follow(ctx, r); err != nil {
+		return err
 	}
-	return err
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.heartbeat(r)
+	return nil
 }
 
 func (h *Hub) head(ctx context.Context) (Head, error) {
@@ -129,5 +131,5 @@ func (h *Hub) skip(ctx context.Context, r *reader) error {
 // sendGap tells a reader that it misses the updates up to a number.
 func (h *Hub) sendGap(r *reader, upTo int64) {
 	r.send(h.encode.Update(&Update{Seq: upTo, Type: StreamGap, At: time.Now().UTC()}))
-	r.seen = upTo
+	r.seen, r.told = upTo, upTo
 }
