@@ -8,11 +8,14 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 const (
@@ -35,6 +38,8 @@ type Stream struct {
 	release func() // gives the stream's place back
 	admit   func(done <-chan struct{}, cost Cost) (leave func(), retry time.Duration)
 	done    chan struct{}
+	// doubtful says that the bearer could not be checked at the last try. It is guarded by streams.mu.
+	doubtful bool
 
 	mu      sync.Mutex
 	sent    *sync.Cond // unsent became empty, or the stream is closed
@@ -256,7 +261,7 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 		stream := newStream(conn, st.bearer, st.release)
 		stream.admit = st.admit
 		// The bearer may have ended while the request waited, before watchStreams knew of its stream.
-		if !s.streams.add(stream) || !s.welcome(context.Background(), st.bearer) {
+		if !s.streams.add(stream) || refuses(s.checkStream(context.Background(), stream)) {
 			stream.Close()
 			return
 		}
@@ -266,17 +271,26 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 	})
 }
 
-// watchStreams closes the streams whose bearers are no longer valid, until ctx ends. The recheck of each minute may
-// wait for a slow identity provider, so a check after a change of the epoch doesn't wait for it.
+// watchStreams closes the streams whose bearers are no longer valid, until ctx ends. The recheck of each minute and the
+// tries after a failure may wait for a slow identity provider, so a check after a change of the epoch doesn't wait for
+// them. It leaves out bearers that are in doubt: during an outage the epoch moves at each try to read it.
 func (s *Server) watchStreams(ctx context.Context) {
-	go every(ctx, streamRecheckEvery, func() { s.checkStreams(ctx) })
+	go every(ctx, streamRecheckEvery, func() { s.checkStreams(ctx, s.streams.byBearer()) })
+	go every(ctx, streamRetryEvery, func() { s.retryStreams(ctx) })
 	var epoch uint64
 	every(ctx, streamCheckEvery, func() {
 		if now := s.opts.CredentialEpoch(); now != epoch {
 			epoch = now
-			s.checkStreams(ctx)
+			s.checkStreams(ctx, s.streams.sure())
 		}
 	})
+}
+
+// retryStreams checks bearers that could not be checked, a few at a time. It goes on only while one of them can be
+// checked, so that an outage costs little.
+func (s *Server) retryStreams(ctx context.Context) {
+	for s.checkStreams(ctx, s.streams.takeDoubtful()) > 0 {
+	}
 }
 
 // every calls f once per interval, or less often if f takes longer, until ctx ends.
@@ -293,29 +307,48 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// checkStreams checks the bearers of the open streams, and closes the streams of those that are no longer valid.
-func (s *Server) checkStreams(ctx context.Context) {
+// checkStreams checks the bearers of open streams, and closes the streams of those that are refused. It returns how
+// many bearers could be checked.
+func (s *Server) checkStreams(ctx context.Context, open map[string][]*Stream) (checked int64) {
 	var checks errgroup.Group
 	checks.SetLimit(streamChecks)
-	for bearer, open := range s.streams.byBearer() {
+	var answers atomic.Int64
+	for _, list := range open {
 		checks.Go(func() error {
-			if !s.welcome(ctx, bearer) {
-				for _, stream := range open {
+			err := s.checkStream(ctx, list...)
+			if refuses(err) {
+				for _, stream := range list {
 					stream.Close()
 				}
+			}
+			if err == nil || refuses(err) {
+				answers.Add(1)
 			}
 			return nil
 		})
 	}
 	_ = checks.Wait() // always nil
+	return answers.Load()
 }
 
-// welcome reports whether a bearer of a stream is still valid. It is "" for an anonymous reader.
-func (s *Server) welcome(ctx context.Context, bearer string) bool {
+// checkStream checks the bearer of a stream, or of several streams with one bearer. If it can't be checked, they go on,
+// and are in doubt until retryStreams has checked it. The error tells which it is; see refuses.
+func (s *Server) checkStream(ctx context.Context, streams ...*Stream) error {
+	bearer := streams[0].bearer
 	if bearer == "" {
-		return true
+		return nil
 	}
 	// A made-up bearer opens no stream, so these checks need no admission.
 	_, err := s.opts.Authenticate(ctx, bearer, nil)
-	return err == nil
+	if err != nil && !refuses(err) {
+		s.streams.doubt(streams...)
+	}
+	return err
+}
+
+// refuses reports whether an error of Authenticate says that a bearer isn't valid. Any other error says nothing about
+// the bearer.
+func refuses(err error) bool {
+	p, ok := errors.AsType[*problem.Error](err)
+	return ok && (p.Status == fiber.StatusUnauthorized || p.Status == fiber.StatusForbidden)
 }

@@ -127,25 +127,33 @@ func TestStreamIsAdmitted(t *testing.T) {
 	}
 }
 
-// TestBearerEndsBeforeItsStream checks that a stream doesn't begin if its bearer ended while the request waited.
+// TestBearerEndsBeforeItsStream checks that a stream doesn't begin if its bearer ended while the request waited. It
+// begins if the bearer was valid and can't be checked again.
 func TestBearerEndsBeforeItsStream(t *testing.T) {
 	t.Parallel()
-	for name, ends := range map[string]bool{"valid": false, "ended": true} {
+	for name, c := range map[string]struct {
+		err  error // of the second check
+		ends bool
+	}{
+		"valid":     {nil, false},
+		"ended":     {problem.InvalidCredentials("Get another."), true},
+		"unchecked": {problem.Unavailable("Keys cannot be checked right now.", time.Second), false},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var ended atomic.Bool
+			var again atomic.Bool
 			n := run(t, func(o *Options) {
 				o.Config.StreamsMax, o.Config.StreamsPerAddress = 9, 9
 				o.CredentialEpoch = func() uint64 { return 1 }
 				o.Authenticate = func(ctx context.Context, bearer string, admit func() (func(error), error)) (Principal, error) {
-					if ended.Load() {
-						return nil, problem.InvalidCredentials("Get another.")
+					if again.Load() && c.err != nil {
+						return nil, c.err
 					}
 					return authenticate(ctx, bearer, admit)
 				}
 			}, func(s *Server) {
 				s.App.Get("/api/stream", s.OptionalAgent(), func(c *fiber.Ctx) error {
-					ended.Store(ends)
+					again.Store(true)
 					return s.Stream(c, "text/event-stream", func(*Stream) {})
 				})
 			})
@@ -159,7 +167,7 @@ func TestBearerEndsBeforeItsStream(t *testing.T) {
 				t.Fatal(err)
 			}
 			said, err := bufio.NewReader(conn).ReadString('\n')
-			if begins := strings.Contains(said, "200 OK"); begins == ends || errors.Is(err, io.EOF) != ends {
+			if begins := strings.Contains(said, "200 OK"); begins == c.ends || errors.Is(err, io.EOF) != c.ends {
 				t.Errorf("the stream says %q, %v", said, err)
 			}
 		})
@@ -315,6 +323,92 @@ func TestRevokedStreamsClose(t *testing.T) {
 				synctest.Wait() // for the check of the valid bearer
 				if open := s.streams.all(); len(open) != kept {
 					t.Errorf("%d streams are still open, want the anonymous one and the one with a valid bearer", len(open))
+				}
+			})
+		})
+	}
+}
+
+// TestStreamsOutliveAnOutage checks that streams go on while their bearers can't be checked, that this costs little,
+// and that a bearer that was revoked meanwhile loses its streams as soon as it can be checked again.
+func TestStreamsOutliveAnOutage(t *testing.T) {
+	t.Parallel()
+	const bearers = 200
+	for name, c := range map[string]struct {
+		outage, refusal error
+	}{
+		"an outage, then 401": {problem.Unavailable("Keys cannot be checked right now.", time.Second), problem.InvalidCredentials("Get another.")},
+		"a failure, then 403": {errors.New("no connection"), problem.New(problem.CodeAgentDisabled, "Ask an admin.")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var epoch atomic.Uint64
+				var checks atomic.Int64
+				var down, unreadable atomic.Bool
+				opts := testOptions(io.Discard)
+				opts.CredentialEpoch = epoch.Load
+				opts.Authenticate = func(_ context.Context, bearer string, _ func() (func(error), error)) (Principal, error) {
+					checks.Add(1)
+					switch {
+					case down.Load() || bearer == "unreadable" && unreadable.Load():
+						return nil, c.outage
+					case bearer == "revoked" && epoch.Load() > 0:
+						return nil, c.refusal
+					}
+					return principal{agentID}, nil
+				}
+				s := New(opts)
+				add := func(bearer string) *Stream {
+					ours, theirs := net.Pipe()
+					t.Cleanup(func() { theirs.Close() })
+					stream := newStream(ours, bearer, func() {})
+					s.streams.add(stream)
+					return stream
+				}
+				add("")
+				revoked := []*Stream{add("revoked"), add("revoked")}
+				add("unreadable")
+				for i := range bearers - 2 {
+					add(strconv.Itoa(i))
+				}
+				count := func() int { return len(s.streams.all()) }
+				all := count()
+				go s.watchStreams(t.Context())
+
+				down.Store(true)
+				unreadable.Store(true)
+				const outage = 25
+				for range outage { // the epoch moves while it can't be read, and the bearer is revoked
+					epoch.Add(1)
+					time.Sleep(time.Second)
+				}
+				if open := count(); open != all {
+					t.Errorf("%d of %d streams outlived the outage", open, all)
+				}
+				if n, most := int(checks.Load()), bearers+2*streamChecks*2*outage; n > most {
+					t.Errorf("%d checks for %d bearers in the outage, want at most %d", n, bearers, most)
+				}
+				down.Store(false)
+				ended := time.Now()
+				for _, stream := range revoked {
+					<-stream.Done()
+				}
+				if took := time.Since(ended); took > streamRetryEvery {
+					t.Errorf("the streams of a revoked bearer closed %s after the outage", took)
+				}
+				synctest.Wait() // for the other checks of that try
+				checks.Store(0)
+				time.Sleep(2 * streamRetryEvery)
+				if open, n := count(), int(checks.Load()); open != all-len(revoked) || n > 2 {
+					t.Errorf("%d streams are open, want %d; %d checks though only one bearer can't be checked", open, all-len(revoked), n)
+				}
+				unreadable.Store(false)
+				time.Sleep(2 * streamRetryEvery)
+				checks.Store(0)
+				time.Sleep(2 * streamRetryEvery)
+				if n := checks.Load(); n > 0 {
+					t.Errorf("%d checks after each bearer was checked", n)
 				}
 			})
 		})

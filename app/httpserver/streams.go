@@ -15,6 +15,8 @@ const (
 	// is the longest time between two checks of a bearer.
 	streamCheckEvery   = 100 * time.Millisecond
 	streamRecheckEvery = time.Minute
+	// streamRetryEvery is the time between two tries to check bearers that could not be checked.
+	streamRetryEvery = 500 * time.Millisecond
 	// streamChecks is how many bearers one check of all streams verifies at a time. Each may read the database and
 	// wait for the identity provider.
 	streamChecks = 16
@@ -91,13 +93,48 @@ func (s *streams) all() []*Stream {
 
 // byBearer returns the open streams by bearer, without those of anonymous readers.
 func (s *streams) byBearer() map[string][]*Stream {
+	return s.keyed(func(*Stream) bool { return true })
+}
+
+// sure returns the streams of byBearer that are not in doubt.
+func (s *streams) sure() map[string][]*Stream {
+	return s.keyed(func(stream *Stream) bool { return !stream.doubtful })
+}
+
+func (s *streams) keyed(fits func(*Stream) bool) map[string][]*Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	open := map[string][]*Stream{}
-	for _, stream := range s.all() {
-		if stream.bearer != "" {
+	for stream := range s.open {
+		if stream.bearer != "" && fits(stream) {
 			open[stream.bearer] = append(open[stream.bearer], stream)
 		}
 	}
 	return open
+}
+
+// doubt notes that the bearer of some streams could not be checked.
+func (s *streams) doubt(list ...*Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stream := range list {
+		stream.doubtful = true
+	}
+}
+
+// takeDoubtful returns streams in doubt of at most streamChecks bearers. They are no longer in doubt, so that a check
+// after a change of the epoch doesn't rely on a try that began before it.
+func (s *streams) takeDoubtful() map[string][]*Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := map[string][]*Stream{}
+	for stream := range s.open {
+		if _, found := taken[stream.bearer]; stream.doubtful && (found || len(taken) < streamChecks) {
+			stream.doubtful = false
+			taken[stream.bearer] = append(taken[stream.bearer], stream)
+		}
+	}
+	return taken
 }
 
 // stop closes all streams and refuses new ones.
