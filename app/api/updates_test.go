@@ -25,6 +25,13 @@ func priced(id string, price float64) market.Market {
 		Active: true, ClosesAt: time.Now().Add(48 * time.Hour), FirstSeenAt: time.Now(), ObservedAt: time.Now()}
 }
 
+// earlier returns a market at a price, as observed some time ago.
+func earlier(id string, price float64, ago time.Duration) market.Market {
+	m := priced(id, price)
+	m.ObservedAt = m.ObservedAt.Add(-ago)
+	return m
+}
+
 // tick stores a reading of markets and does the work that follows from it.
 func (s *service) tick(t testing.TB, markets ...market.Market) {
 	t.Helper()
@@ -160,7 +167,7 @@ func TestUpdatesNotModified(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
 		ada, bob := s.register(t, "Ada"), s.register(t, "Bob")
-		s.tick(t, priced("1", 0.4))
+		s.tick(t, earlier("1", 0.4, 2*time.Minute))
 		for range 3 {
 			s.publishOn(t, bob, "1")
 		}
@@ -171,7 +178,7 @@ func TestUpdatesNotModified(t *testing.T) {
 			return s.do(t, call{path: path, bearer: ada, header: map[string]string{"If-None-Match": first.header.Get("ETag")}})
 		}
 		s.publishOn(t, bob, "1")
-		s.tick(t, priced("1", 0.6))
+		s.tick(t, earlier("1", 0.6, time.Minute))
 		s.number(t)
 		if got := again(); got.status != http.StatusNotModified {
 			t.Errorf("%d %s\nafter %s", got.status, got.raw, first.raw)
@@ -183,6 +190,43 @@ func TestUpdatesNotModified(t *testing.T) {
 			t.Errorf("got %s", got.raw)
 		}
 	})
+}
+
+// TestUpdatesOfAFirstPrediction checks that an agent whose first prediction comes while a reading of its market is
+// stored gets the events of that reading, and none of an earlier one.
+func TestUpdatesOfAFirstPrediction(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		read, stored time.Duration // before the prediction; the reading is stored after it
+		want         []string
+	}{
+		"read before it, stored after it": {time.Minute, -time.Second, []string{"market.moved"}},
+		"stored at its time":              {time.Minute, time.Second, []string{"market.moved"}},
+		"stored long before it":           {time.Minute, time.Minute, []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, s *service) {
+				ada := s.register(t, "Ada")
+				s.tick(t, earlier("1", 0.4, c.read+time.Minute))
+				s.number(t)
+				since := s.do(t, call{path: "/api/agents/me/updates", bearer: ada}).fine().text("cursor")
+				s.publishOn(t, ada, "1")
+				moved := market.Batches([]market.Market{earlier("1", 0.6, c.read)}, nil, 1)
+				err := s.DB.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+					return market.Store{}.ObserveBatch(ctx, tx, moved[0], time.Now().Add(-c.stored))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.number(t)
+				got := s.do(t, call{path: "/api/agents/me/updates?since=" + since, bearer: ada}).fine()
+				if types := got.types(); !slices.Equal(types, c.want) {
+					t.Errorf("got %q, want %q", types, c.want)
+				}
+			})
+		})
+	}
 }
 
 func TestUpdatesRefusals(t *testing.T) {

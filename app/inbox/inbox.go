@@ -26,6 +26,9 @@ const (
 	maxQuiet = 500
 	// baselineWithin is about how long a baseline takes if the market is read on schedule.
 	baselineWithin = score.AfterDelayMost + time.Minute
+	// storedWithin is more than the time from the stamp of a market's update to its commit. A prediction between them
+	// doesn't know of the update.
+	storedWithin = 5 * time.Second
 )
 
 // Page is the result of one read.
@@ -117,8 +120,8 @@ func (r *Reader) readUpdates(
 }
 
 // concerning keeps the updates of assignments, and the updates of markets on which the agent had an open
-// prediction at the time of the update. Predictions on a market are open as long as the market is, so the
-// agent's first prediction decides.
+// prediction when the update was committed. Predictions on a market are open as long as the market is, so the
+// agent's first prediction decides. An update shortly before that may be kept too.
 func (r *Reader) concerning(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, shared []update.Update,
 ) ([]update.Update, error) {
@@ -135,7 +138,7 @@ func (r *Reader) concerning(
 			return false
 		}
 		at, published := first[u.Ref.Market.ID]
-		return !published || at.After(u.At)
+		return !published || at.After(u.At.Add(storedWithin))
 	}), err
 }
 

@@ -79,7 +79,7 @@ func (s Store) ObserveBatch(ctx context.Context, db bun.IDB, b Batch, now time.T
 		if err := appendPrices(ctx, db, part); err != nil {
 			return err
 		}
-		if err := tell(ctx, db, part); err != nil {
+		if err := tell(ctx, db, part, now); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -24,8 +25,9 @@ type told struct {
 // rounding makes sure that 0.55 − 0.5 counts as 0.05.
 const rounding = 1e-9
 
-// tell records updates for the stored markets that moved or closed since their latest update.
-func tell(ctx context.Context, db bun.IDB, part []Market) error {
+// tell records updates at the time now for the stored markets that moved or closed since their latest update. The time
+// of the reading may be long before: nobody could know of the change until it was stored.
+func tell(ctx context.Context, db bun.IDB, part []Market, now time.Time) error {
 	const moved = "m.told_price IS NULL OR abs(m.probability - m.told_price) >= ?"
 	var list []told
 	err := db.NewSelect().TableExpr("markets AS m").
@@ -40,11 +42,10 @@ func tell(ctx context.Context, db bun.IDB, part []Market) error {
 		return nil
 	}
 	changed, updates := make([]string, len(list)), make([]update.Update, 0, len(list))
-	at := part[0].ObservedAt
 	for i := range list {
 		changed[i] = list[i].ID
 		if u, ok := list[i].update(); ok {
-			u.At = database.Now(at)
+			u.At = database.Now(now)
 			updates = append(updates, u)
 		}
 	}
