@@ -294,6 +294,52 @@ func TestWatchWithoutEvents(t *testing.T) {
 	}
 }
 
+// TestWatchDropsCutEvents checks that an event counts only with the empty line at its end, wherever a connection ends.
+// It then comes once, after the next connection.
+func TestWatchDropsCutEvents(t *testing.T) {
+	t.Parallel()
+	const position, event = "id: 7\n: heartbeat\n\n", "id: 8\nevent: market.moved\ndata: {}\n\n"
+	for sent, last := range map[string]string{ // and the id that is stored
+		"id: 7\n":              "",
+		"id: 7\n: heartbeat\n": "",
+		position:               "7",
+		position + "id: 8":     "7",
+		position + "id: 8\n":   "7",
+		position + "id: 8\nevent: market.moved\n":     "7",
+		position + strings.TrimSuffix(event, "}\n\n"): "7",
+		position + strings.TrimSuffix(event, "\n"):    "7",
+		position + event: "8",
+	} {
+		t.Run(sent, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch {
+				case n == 0:
+					io.WriteString(w, sent)
+				case r.Header.Get("Last-Event-ID") == "8":
+					refuse(w, 401)
+				default:
+					io.WriteString(w, event)
+				}
+			})
+			var seen []Streamed
+			err := s.client(t).Watch(t.Context(), nil, func(one Streamed) error {
+				seen = append(seen, one)
+				return nil
+			})
+			if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Status != 401 {
+				t.Errorf("it ends with %v", err)
+			}
+			if want := []Streamed{{"market.moved", "8", "{}"}}; !slices.Equal(seen, want) {
+				t.Errorf("got %+v, want %+v", seen, want)
+			}
+			if got := s.requests()[1].Header.Get("Last-Event-ID"); got != last {
+				t.Errorf("it resumes at %q, want %q", got, last)
+			}
+		})
+	}
+}
+
 // TestWatchEnds checks that a stream ends with its context, and with the first failure of its reader.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()

@@ -94,7 +94,8 @@ func (w *watch) read(body io.Reader) error {
 	return nil
 }
 
-// alive extends the deadline of a stream at each read.
+// alive extends the deadline of a stream at each read. A stream has no end, so the end of a connection is an error.
+// Otherwise sse.Read would take an event that was cut off there for a whole one.
 type alive struct {
 	io.Reader
 	dead *time.Timer
@@ -103,5 +104,8 @@ type alive struct {
 func (a alive) Read(p []byte) (int, error) {
 	n, err := a.Reader.Read(p)
 	a.dead.Reset(silence)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	return n, err
 }
