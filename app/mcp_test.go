@@ -154,6 +154,7 @@ func (m *model) listsTools(t *testing.T) {
 	}
 	for name, want := range map[string][4]bool{ // read-only, destructive, idempotent, shows text of others
 		"listPredictions":   {true, false, true, true},
+		"listPrices":        {true, false, true, true}, // outcomes have the names that an upstream gave them
 		"getHealth":         {true, false, true, false},
 		"getStats":          {true, false, true, false},
 		"publishPrediction": {false, false, false, true},

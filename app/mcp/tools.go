@@ -23,7 +23,7 @@ var withoutTool = []string{
 
 // closed lists the tools whose answers contain no text of others.
 var closed = []string{
-	"getHealth", "getStats", "updateAgent", "reportPrediction", "listOwnReports", "listUpdates", "listPrices", "listData",
+	"getHealth", "getStats", "updateAgent", "reportPrediction", "listOwnReports", "listUpdates", "listData",
 }
 
 // byOthers ends the description of a tool or resource with text of others.
