@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,28 +24,24 @@ const eventStream = "text/event-stream"
 
 // UpdateEncoder encodes updates as the events of a stream.
 func (a *API) UpdateEncoder() update.Encoder {
-	heartbeat := func(id sse.EventID) []byte {
-		m := sse.Message{ID: id}
-		m.AppendComment("heartbeat")
-		return framed(&m)
-	}
+	var heartbeat sse.Message
+	heartbeat.AppendComment("heartbeat")
 	return update.Encoder{
 		Update: func(u *update.Update) []byte {
 			body, err := answer.JSON(a.update(u))
 			if err != nil {
 				panic(err) // strings and finite numbers can always be encoded
 			}
-			m := sse.Message{ID: idOf(u.Seq), Type: sse.Type(string(u.Type))}
+			m := sse.Message{ID: sse.ID(strconv.FormatInt(u.Seq, 10)), Type: sse.Type(string(u.Type))}
 			m.AppendData(string(body))
 			return framed(&m)
 		},
-		Heartbeat: heartbeat(sse.EventID{}),
-		// Without data it is no event, but clients store the id (WHATWG HTML, section 9.2.6).
-		Position: func(seq int64) []byte { return heartbeat(idOf(seq)) },
+		Heartbeat: framed(&heartbeat),
+		// Without data it is no event, but clients store the id (WHATWG HTML, section 9.2.6). The comment stands first, for
+		// clients that skip whatever begins with one.
+		Position: func(seq int64) []byte { return fmt.Appendf(nil, ": heartbeat\nid: %d\n\n", seq) },
 	}
 }
-
-func idOf(seq int64) sse.EventID { return sse.ID(strconv.FormatInt(seq, 10)) }
 
 func framed(m *sse.Message) []byte {
 	text, err := m.MarshalText()

@@ -75,7 +75,7 @@ type watched struct {
 	position *string
 }
 
-var positioned = regexp.MustCompile(`(?m)^id: (\d+)\n: heartbeat\n\n`)
+var positioned = regexp.MustCompile(`(?m)^: heartbeat\nid: (\d+)\n\n`)
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)

@@ -276,9 +276,9 @@ func TestWatchWithoutEvents(t *testing.T) {
 	s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		switch n {
 		case 0:
-			io.WriteString(w, "id: 7\n: heartbeat\n\n")
+			io.WriteString(w, ": heartbeat\nid: 7\n\n")
 		case 1:
-			io.WriteString(w, ": heartbeat\n\nid: 9\n: heartbeat\n\nid: 8\n\n")
+			io.WriteString(w, ": heartbeat\n\n: heartbeat\nid: 9\n\nid: 8\n\n")
 		default:
 			refuse(w, 401)
 		}
@@ -298,17 +298,17 @@ func TestWatchWithoutEvents(t *testing.T) {
 // It then comes once, after the next connection.
 func TestWatchDropsCutEvents(t *testing.T) {
 	t.Parallel()
-	const position, event = "id: 7\n: heartbeat\n\n", "id: 8\nevent: market.moved\ndata: {}\n\n"
+	const position, event = ": heartbeat\nid: 7\n\n", "id: 8\nevent: market.moved\ndata: {}\n\n"
 	for sent, last := range map[string]string{ // and the id that is stored
-		"id: 7\n":              "",
-		"id: 7\n: heartbeat\n": "",
-		position:               "7",
-		position + "id: 8":     "7",
-		position + "id: 8\n":   "7",
+		": heartbeat\nid: 7":                          "",
+		": heartbeat\nid: 7\n":                        "",
+		position:                                      "7",
+		position + "id: 8":                            "7",
+		position + "id: 8\n":                          "7",
 		position + "id: 8\nevent: market.moved\n":     "7",
 		position + strings.TrimSuffix(event, "}\n\n"): "7",
 		position + strings.TrimSuffix(event, "\n"):    "7",
-		position + event: "8",
+		position + event:                              "8",
 	} {
 		t.Run(sent, func(t *testing.T) {
 			t.Parallel()
