@@ -38,6 +38,7 @@ type upstream struct {
 	top, known []market.Market // known: the answer of ByID
 	items      []news.Item
 	err        error // returned by Top and Read
+	fallback   error // Fallback of the answer of Read
 	byIDErr    error
 	unread     []string // ids of the records that ByID drops
 	asked      []string // ids of the last ByID
@@ -81,7 +82,7 @@ func (u *upstream) Events(_ context.Context, ids []string) (source.Events, error
 func (u *upstream) Winner(context.Context, *market.Market) (int, bool, error) { return 0, false, nil }
 
 func (u *upstream) Read(context.Context) (source.News, error) {
-	return source.News{Items: u.items, ObservedAt: u.at, Source: "reddit"}, u.err
+	return source.News{Items: u.items, ObservedAt: u.at, Source: "reddit", Fallback: u.fallback}, u.err
 }
 
 func (u *upstream) Interval() time.Duration { return u.interval }
@@ -597,6 +598,11 @@ func TestNewsTickCarriesCommunitiesTheReadingLeavesOut(t *testing.T) {
 		}
 		if current := n.news.Replicator.Feed().Current(); current.Interval != 6*time.Minute || current.Sample {
 			t.Errorf("got reading %+v", current.Reading)
+		}
+		n.up.fallback = &source.Error{Reason: "http_429", RetryAfter: time.Hour}
+		tick(t, n.news.Tick, 6*time.Minute)
+		if s := n.state(t, "news"); s.LastError != "http_429" || s.Failures != 0 {
+			t.Errorf("with earlier items: got state %+v", s)
 		}
 	})
 }

@@ -42,7 +42,8 @@ type News struct {
 	Dropped    Dropped
 	Source     string // the source that answered: "reddit", "reddit-rss", "gdelt", "hackernews"
 	ObservedAt time.Time
-	Fallback   error // as in Markets
+	// Fallback is as in Markets, or the error of a source that returns what it read before.
+	Fallback error
 }
 
 // MarketSource reads prediction markets.

@@ -68,8 +68,10 @@ func NewAtom(cfg AtomConfig) *Atom {
 func (c *Atom) Interval() time.Duration { return atomPause }
 
 // Read makes at most one call, and none before a minute has passed since the last one. If a community can't be
-// read, its last items are used for six hours. Read fails if there are no items, or if as many calls in a row
-// have failed as there are communities. RetryAfter is then the time until the next call.
+// read, its last items are used for six hours, and the error of a failed last call is in Fallback. Read fails if
+// there are no items, if as many calls in a row have failed as there are communities, or if the last call failed
+// and no community was read for the time of twice as many calls. The last case is a long pause that Reddit asked
+// for, which would otherwise hide the failure. RetryAfter is then the time until the next call.
 func (c *Atom) Read(ctx context.Context) (source.News, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,10 +89,12 @@ func (c *Atom) Read(ctx context.Context) (source.News, error) {
 			out.ObservedAt = f.readAt
 		}
 	}
-	if len(out.Items) == 0 || c.failed >= len(c.feeds) {
+	patience := time.Duration(2*len(c.feeds)) * atomPause
+	overdue := c.lastErr != nil && c.now().Sub(out.ObservedAt) > patience
+	if len(out.Items) == 0 || c.failed >= len(c.feeds) || overdue {
 		return source.News{}, c.failure()
 	}
-	out.Items = source.Arrange(out.Items)
+	out.Items, out.Fallback = source.Arrange(out.Items), c.lastErr
 	return out, nil
 }
 

@@ -171,3 +171,43 @@ func TestAtomKeepsWhatItHasForAWhile(t *testing.T) {
 		t.Errorf("after the failures: got %d items, %v", len(got.Items), err)
 	}
 }
+
+// TestAtomPausedForLong checks that an hour without calls is a failure once the items are old, so that another
+// source is asked, and that the reason is known before that.
+func TestAtomPausedForLong(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]string{"Retry-After": "3600", "X-Ratelimit-Reset": "3600"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var f feeds
+			clk := newClock()
+			c := f.start(t, clk)
+			if got, err := c.Read(t.Context()); err != nil || got.Fallback != nil {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+			read := clk.now()
+			f.answer = func(w http.ResponseWriter, _ string) {
+				w.Header().Set(name, header)
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+			clk.pass(time.Minute)
+			for clk.now().Sub(read) <= 12*time.Minute {
+				got, err := c.Read(t.Context())
+				if err != nil || len(got.Items) != 1 {
+					t.Fatalf("after %s: got %d items, %v", clk.now().Sub(read), len(got.Items), err)
+				}
+				wantReason(t, got.Fallback, "http_429")
+				clk.pass(time.Minute)
+			}
+			_, err := c.Read(t.Context())
+			if se := wantReason(t, err, "http_429"); se.RetryAfter != 48*time.Minute || len(f.calls) != 2 {
+				t.Errorf("got RetryAfter %s after %d calls, want the rest of the hour after 2", se.RetryAfter, len(f.calls))
+			}
+			f.answer = func(w http.ResponseWriter, community string) { _, _ = io.WriteString(w, feed(community)) }
+			clk.pass(48 * time.Minute)
+			if got, err := c.Read(t.Context()); err != nil || got.Fallback != nil || len(got.Items) != 2 {
+				t.Errorf("after the pause: got %+v, %v", got, err)
+			}
+		})
+	}
+}
