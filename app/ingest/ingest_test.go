@@ -853,6 +853,10 @@ func TestTagsFailing(t *testing.T) {
 		if got := n.tags(); got != "a[nba]sports b[]" || len(n.up.events) != 2 {
 			t.Errorf("after an hour: got %s with requests for %v", got, n.up.events)
 		}
+		n.later(2 * time.Hour)
+		n.up.top, n.up.byIDErr = []market.Market{grouped("c", "e2")}, &source.Error{Reason: "http_400"}
+		n.up.eventsErr = &source.Error{Reason: "http_429", RetryAfter: 3 * time.Minute}
+		tick(t, n.markets.Tick, 3*time.Minute) // the pause counts, although another request failed before
 	})
 }
 

@@ -97,7 +97,7 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 			Name(), Source: top[0].Source, Count: len(open), Dropped: got.Dropped, SucceededAt: m.Now(),
 	}, partly)
 	m.callAfter(ctx, observed)
-	return max(m.Interval, retryAfter(partly)), err
+	return max(m.Interval, retryAfter(got.Fallback), retryAfter(restErr), retryAfter(tagsErr)), err
 }
 
 // Planned stores when the next tick is due. It is for worker.Job.

@@ -51,7 +51,7 @@ type MarketSource interface {
 	// Top returns the n open markets with the highest volume, highest first.
 	Top(ctx context.Context, n int) (Markets, error)
 	// ByID returns markets by id, open or closed. Missing holds the ids that the source doesn't know. With an
-	// error, it also returns what it has read so far, which begins with the first ids.
+	// error, it also returns the markets that it could read. It asks for the first ids first.
 	ByID(ctx context.Context, ids []string) (Markets, error)
 	// Events returns events by id, with their tags. It leaves out ids that the source doesn't know. With an
 	// error, it also returns what it has read so far.

@@ -24,6 +24,10 @@ const Name = "polymarket"
 const (
 	pageLimit = 100  // Gamma silently limits a page to this
 	maxURL    = 8000 // in bytes; Gamma rejects longer addresses from somewhere above 8 KB
+	// maxSplits is how many batches that fail are split in halves in one read. To find one bad id among a hundred
+	// takes 7. unansweredSplits is how many while no batch was read, because then the ids are hardly the cause.
+	maxSplits        = 8
+	unansweredSplits = 3
 	// readDeadline limits one read with all its pages, so that it ends before the next tick a minute later.
 	readDeadline = 45 * time.Second
 )
@@ -116,17 +120,13 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 }
 
 // ByID returns markets by id, open or closed, in the order of ids. Missing holds the unknown ids. With an error, it
-// also returns what it has read so far.
-func (c *Client) ByID(ctx context.Context, ids []string) (_ source.Markets, err error) {
+// also returns the markets that it could read.
+func (c *Client) ByID(ctx context.Context, ids []string) (source.Markets, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
 	got := c.newReading()
 	ids = distinct(ids)
-	for _, batch := range c.batches(ids) {
-		if err = c.ask(ctx, got, batch); err != nil {
-			break
-		}
-	}
+	err := c.askAll(ctx, got, ids)
 	place := make(map[string]int, len(ids))
 	for i, id := range ids {
 		place[id] = i
@@ -137,6 +137,51 @@ func (c *Client) ByID(ctx context.Context, ids []string) (_ source.Markets, err 
 		read.Missing = got.missing(ids)
 	}
 	return read, err
+}
+
+// askAll adds the markets with the ids. A batch that fails doesn't end the read, because callers ask in the same order
+// each time, and the ids after it would never be read. It is split in halves later, so that a bad id costs only itself.
+// The error of a failure that ended the read comes first, because it has the pause that the source asks for.
+func (c *Client) askAll(ctx context.Context, got *reading, ids []string) (err error) {
+	queue := c.batches(ids)
+	var failed [][]string
+	for answered, splits := 0, 0; ; {
+		if len(queue) == 0 {
+			if len(failed) == 0 || splits == min(maxSplits, unansweredSplits+answered) {
+				return err
+			}
+			half := len(failed[0]) / 2
+			queue = append(queue, failed[0][:half], failed[0][half:])
+			failed = failed[1:]
+			splits++
+		}
+		batch := queue[0]
+		queue = queue[1:]
+		failure := c.ask(ctx, got, batch)
+		switch {
+		case failure == nil:
+			answered++
+		case ctx.Err() != nil || concernsAll(failure):
+			return errors.Join(failure, err)
+		default:
+			err = errors.Join(err, failure)
+			if len(batch) > 1 {
+				failed = append(failed, batch)
+			}
+		}
+	}
+}
+
+// concernsAll reports whether a failure is one of the source, so that any other request would fail as well.
+func concernsAll(failure error) bool {
+	if se, ok := errors.AsType[*source.Error](failure); ok && se.RetryAfter > 0 {
+		return true
+	}
+	switch source.Reason(failure) {
+	case "timeout", "refused", "unreachable", "http_429":
+		return true
+	}
+	return false
 }
 
 // ask adds the markets with some ids. Without closed=true, Gamma hides closed markets even from a request by id.

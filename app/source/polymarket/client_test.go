@@ -292,6 +292,79 @@ func TestByIDPartly(t *testing.T) {
 	}
 }
 
+// TestByIDOnFailure checks that a batch which fails doesn't keep the others from being read, that a few bad ids cost
+// only themselves, and that a failure which isn't about the batch ends the read.
+func TestByIDOnFailure(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	for i := range 350 {
+		asked = append(asked, fmt.Sprint(i))
+	}
+	bad := func(status int, bad ...string) func([]string) int {
+		return func(batch []string) int {
+			if slices.ContainsFunc(bad, func(id string) bool { return slices.Contains(batch, id) }) {
+				return status
+			}
+			return 200
+		}
+	}
+	for name, c := range map[string]struct {
+		answer  func(batch []string) int // the status; 0 closes the connection
+		after   string                   // Retry-After of a failure
+		reason  string
+		pause   time.Duration
+		read    int // how many markets
+		batches int // the most that are asked for
+	}{
+		"one bad id":             {answer: bad(403, "50"), reason: "http_403", read: 349, batches: 4 + 14},
+		"the first id":           {answer: bad(500, "0"), reason: "http_500", read: 349, batches: 4 + 14},
+		"a bad id of each batch": {answer: bad(400, "0", "150", "299", "349"), reason: "http_400", read: 262, batches: 4 + 16},
+		"every batch":            {answer: func([]string) int { return 500 }, reason: "http_500", batches: 4 + 6},
+		"too many requests":      {answer: bad(429, "150"), reason: "http_429", read: 100, batches: 2},
+		"a pause":                {answer: bad(503, "150"), after: "60", reason: "http_503", pause: time.Minute, read: 100, batches: 2},
+		"no connection":          {answer: bad(0, "150"), reason: "unreachable", read: 100, batches: 2},
+		"a pause after another failure": {answer: func(batch []string) int {
+			return max(bad(400, "50")(batch), bad(429, "150")(batch))
+		}, after: "60", reason: "http_429", pause: time.Minute, batches: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			batches := map[string]bool{}
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				batch := r.URL.Query()["id"]
+				mu.Lock()
+				batches[strings.Join(batch, " ")] = true
+				mu.Unlock()
+				status := c.answer(batch)
+				if status == 0 {
+					panic(http.ErrAbortHandler)
+				}
+				if status == 429 || status == 503 {
+					w.Header().Set("Retry-After", c.after)
+				}
+				w.WriteHeader(status)
+				var out []string
+				if r.URL.Query().Get("closed") == "false" {
+					for _, id := range batch {
+						out = append(out, `{"id":"`+id+`","question":"Q?","outcomes":["Yes","No"]}`)
+					}
+				}
+				_, _ = io.WriteString(w, "["+strings.Join(out, ",")+"]")
+			}))
+			t.Cleanup(s.Close)
+			got, err := client(s.URL).ByID(t.Context(), asked)
+			wantReason(t, err, c.reason)
+			if se, _ := errors.AsType[*source.Error](err); se.RetryAfter != c.pause {
+				t.Errorf("got the pause %s, want %s", se.RetryAfter, c.pause)
+			}
+			if len(got.Markets) != c.read || len(got.Missing) != 0 || len(batches) > c.batches {
+				t.Errorf("got %d markets with %d batches, missing %v; want %d with at most %d", len(got.Markets), len(batches), got.Missing, c.read, c.batches)
+			}
+		})
+	}
+}
+
 func TestByIDTakesTheClosedAnswer(t *testing.T) {
 	t.Parallel()
 	var u upstream
