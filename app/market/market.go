@@ -78,7 +78,7 @@ type Market struct {
 	// Resolution is the source's stage: "", "proposed", "disputed" or "resolved".
 	Resolution string `bun:",nullzero"`
 
-	// MatchKey is QuestionKey(Question), for linking predictions by title.
+	// MatchKey is QuestionKey(Question), for linking predictions by title. It is empty if it would be too long.
 	MatchKey string
 	// SearchText is what a search for markets looks at: plaintext.Fold of the question and the title.
 	SearchText string

@@ -13,6 +13,19 @@ import (
 // isn't "1-5".
 func QuestionKey(question string) string { return plaintext.FoldKeeping(question, meaning) }
 
+// maxMatchKey is the longest match key in bytes. Postgres can't index a text of more than 2704 bytes that it can't
+// compress.
+const maxMatchKey = 2000
+
+// matchKey returns the key of a question to be stored, or "" if it is too long. Then no title is linked to the market.
+func matchKey(question string) string {
+	key := QuestionKey(question)
+	if len(key) > maxMatchKey {
+		return ""
+	}
+	return key
+}
+
 // meaning returns the sign at the start of from if it changes what a question asks, and 0 if it doesn't. before is the
 // character before it. Dashes and minus signs count as the same. All signs but punctuation are kept, although some of
 // them say nothing: a title that isn't linked gets a warning, but a wrong link can't be undone.

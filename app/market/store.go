@@ -103,7 +103,7 @@ func prepared(markets []Market) []Market {
 		if m.Outcomes == nil {
 			m.Outcomes = []string{}
 		}
-		m.MatchKey, m.SearchText = QuestionKey(m.Question), m.SearchableText()
+		m.MatchKey, m.SearchText = matchKey(m.Question), m.SearchableText()
 		out = append(out, m)
 	}
 	slices.SortFunc(out, func(a, b Market) int { return strings.Compare(a.ID, b.ID) })

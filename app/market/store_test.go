@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -218,6 +219,36 @@ func TestByQuestionsAndURLs(t *testing.T) {
 		urls, err := store.ByURLs(t.Context(), db.Reader, []string{"https://polymarket.com/event/e/", "https://example.org/"})
 		if err != nil || len(urls) != 1 || urls["https://polymarket.com/event/e/"] != "big" {
 			t.Errorf("got addresses %v, %v", urls, err)
+		}
+	})
+}
+
+// TestLongQuestions checks that a question whose key is too long for an index of Postgres is stored, without the key. The
+// text is random, because Postgres compresses other texts.
+func TestLongQuestions(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	chinese := func(length int) string {
+		var text strings.Builder
+		for range length {
+			text.WriteRune('\u4e00' + rune(random.IntN(0x5000)))
+		}
+		return text.String()
+	}
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		long, longest, short := yesNo("long", 1, noon), yesNo("longest", 1, noon), yesNo("short", 1, noon)
+		long.Question, longest.Question, short.Question = chinese(666), chinese(1000), chinese(100)
+		observe(t, db, long, longest, short)
+		if got := get(t, db, "longest"); got.Question != longest.Question || got.MatchKey != "" {
+			t.Errorf("got the question %q with the key %q", got.Question, got.MatchKey)
+		}
+		var keys []string
+		for _, m := range []market.Market{long, longest, short} {
+			keys = append(keys, market.QuestionKey(m.Question))
+		}
+		got, err := store.ByQuestions(t.Context(), db.Reader, keys)
+		if err != nil || len(got) != 2 || !slices.Equal(got[keys[0]], []string{"long"}) || !slices.Equal(got[keys[2]], []string{"short"}) {
+			t.Errorf("got matches %v, %v", got, err)
 		}
 	})
 }

@@ -175,8 +175,9 @@ func (s *Site) market(c *fiber.Ctx) error {
 			p.Ruling = outcome.Note
 		}
 	}
+	question := market.QuestionKey(m.Question)
 	for i := range p.Predictions {
-		p.Predictions[i].Repeats = market.QuestionKey(p.Predictions[i].Title) == m.MatchKey || p.Predictions[i].Title == title(m)
+		p.Predictions[i].Repeats = market.QuestionKey(p.Predictions[i].Title) == question || p.Predictions[i].Title == title(m)
 	}
 	if len(records) > 0 {
 		p.All = "/predictions?market=" + url.QueryEscape(m.ID)
