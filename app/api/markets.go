@@ -17,9 +17,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/signal"
 )
 
-// maxHistory bounds the prices of one answer: two days by the minute, or far more by the hour.
-const maxHistory = 3000
-
 type marketDetailWire struct {
 	marketWire
 	Prices           []float64  `json:"prices"`
@@ -117,7 +114,7 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 	if !found {
 		return nil, errNoMarket()
 	}
-	history, err := a.markets.Prices(ctx, db, m.ID, time.Time{}, maxHistory)
+	history, err := a.markets.History(ctx, db, m.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -63,6 +63,50 @@ func TestMarketIDs(t *testing.T) {
 	})
 }
 
+// TestMarketHistory checks that the history of a market that was tracked for long goes from its first price to its newest,
+// and has every price of the last day.
+func TestMarketHistory(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		m := sibling("e", "old", 0.4, 1)
+		s.observe(t, []market.Market{m})
+		db, err := database.Open(t.Context(), s.Config().DatabaseURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		newest := database.Now(m.ObservedAt)
+		first := newest.Add(-365 * 24 * time.Hour)
+		var rows []market.Price
+		for at := first; at.Before(newest); {
+			rows = append(rows, market.Price{MarketID: "old", ObservedAt: at, Prices: []float64{0.3, 0.7}})
+			if at.Before(newest.Add(-48 * time.Hour)) {
+				at = at.Add(6 * time.Hour)
+			} else {
+				at = at.Add(time.Minute)
+			}
+		}
+		if err := (market.Store{}).AddPrices(t.Context(), db, rows); err != nil {
+			t.Fatal(err)
+		}
+		got := s.do(t, call{path: "/api/intelligence/markets/old"}).fine()
+		n := got.count("history")
+		if n > 3000 || n < 1500 {
+			t.Fatalf("%d prices", n)
+		}
+		at := func(i int) time.Time {
+			when, err := time.Parse(time.RFC3339, got.text("history", i, "at"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return when
+		}
+		if !at(0).Equal(first) || !at(n-1).Equal(newest) || !at(n-1441).Equal(newest.Add(-24*time.Hour)) {
+			t.Errorf("the history is from %s to %s, and a day of minutes is from %s; want from %s to %s", at(0), at(n-1), at(n-1441), first, newest)
+		}
+	})
+}
+
 // escaped is url.PathEscape, but it also escapes ids that a client would read as another folder.
 func escaped(id string) string {
 	if id == ".." {

@@ -60,7 +60,7 @@ func TestReadingsAreArchived(t *testing.T) {
 		if _, err := n.markets.Tick(t.Context()); err == nil {
 			t.Error("a tick succeeded without its segments")
 		}
-		prices, err := market.Store{}.Prices(t.Context(), db.Reader, "a", noon, 10)
+		prices, err := market.Store{}.History(t.Context(), db.Reader, "a")
 		if err != nil || len(prices) != 2 {
 			t.Errorf("%d prices are stored (%v), want none of the failed tick", len(prices), err)
 		}

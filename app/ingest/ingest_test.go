@@ -209,7 +209,7 @@ func TestMarketsTick(t *testing.T) {
 		if s.Source != "polymarket" || s.Count != 2 || !maps.Equal(s.Dropped, want) || !s.SucceededAt.Equal(noon) || s.LastError != "" || s.Failures != 0 {
 			t.Errorf("got state %+v", s)
 		}
-		prices, err := (market.Store{}).Prices(t.Context(), db.Reader, "big", noon, 2)
+		prices, err := (market.Store{}).History(t.Context(), db.Reader, "big")
 		if err != nil || len(prices) != 1 || !prices[0].ObservedAt.Equal(noon) || prices[0].Prices[1] != 0.75 {
 			t.Errorf("got prices %+v, %v", prices, err)
 		}
@@ -774,7 +774,7 @@ func TestReadingThatWaited(t *testing.T) {
 		if m.Title != "New" || e.Title != "New" || item.Title != "New" {
 			t.Errorf("got market %q, event %q, item %q; want the newer ones", m.Title, e.Title, item.Title)
 		}
-		prices, err := market.Store{}.Prices(t.Context(), db.Reader, "a", noon, 9)
+		prices, err := market.Store{}.History(t.Context(), db.Reader, "a")
 		if err != nil || len(prices) != 2 {
 			t.Errorf("%d prices, %v; want those of both readings", len(prices), err)
 		}

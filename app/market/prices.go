@@ -103,22 +103,34 @@ func insertPrices(ctx context.Context, db bun.IDB, rows []Price) error {
 	return nil
 }
 
-// Prices returns the history of a market since a time, oldest first. If it has more than limit rows, the newest
-// are returned.
-func (Store) Prices(ctx context.Context, db bun.IDB, marketID string, since time.Time, limit int) ([]Price, error) {
-	var newest []Price
-	err := db.NewSelect().Model(&newest).
-		Where("market_id = ?", marketID).Where("observed_at >= ?", database.Now(since)).
-		OrderExpr("observed_at DESC").Limit(int64(limit)).Scan(ctx)
+// A history has the newest recentPrices prices of a market, which are a day by the minute, and at most evenPrices of the
+// older ones. Thin leaves about 3,600 prices of a market and four more for each day, so historyRows bounds the reading
+// only while Thin has fallen far behind.
+const (
+	recentPrices = 1500
+	evenPrices   = 1500
+	historyRows  = 50_000
+)
+
+// History returns at most 3000 prices of a market, oldest first, from its first price to the newest. It leaves out
+// older prices evenly. They are counted from the first, so that two readings show the same ones.
+func (Store) History(ctx context.Context, db bun.IDB, marketID string) ([]Price, error) {
+	const columns = "market_id, observed_at, prices, best_bid, best_ask, liquidity, volume"
+	newest := db.NewSelect().Table("market_prices").ColumnExpr(columns).Where("market_id = ?", marketID).
+		OrderExpr("observed_at DESC").Limit(historyRows)
+	numbered := db.NewSelect().TableExpr("(?) AS p", newest).ColumnExpr(columns).
+		ColumnExpr("ROW_NUMBER() OVER (ORDER BY observed_at) AS n").ColumnExpr("COUNT(*) OVER () - ? AS older", recentPrices)
+	var rows []Price
+	err := db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr(columns).
+		Where("CASE WHEN n > older THEN TRUE ELSE (n - 1) % ((older - 1) / ? + 1) = 0 END", evenPrices).
+		OrderExpr("observed_at").Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read price history: %w", err)
 	}
-	out := make([]Price, len(newest))
-	for i, p := range newest {
-		p.ObservedAt = p.ObservedAt.UTC()
-		out[len(out)-1-i] = p
+	for i := range rows {
+		rows[i].ObservedAt = rows[i].ObservedAt.UTC()
 	}
-	return out, nil
+	return rows, nil
 }
 
 // PricesFrom returns the history of a market from one time up to, but not including, another, oldest first. If

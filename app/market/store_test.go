@@ -57,7 +57,7 @@ func get(t *testing.T, db *database.DB, id string) *market.Market {
 
 func history(t *testing.T, db *database.DB, id string) []market.Price {
 	t.Helper()
-	rows, err := store.Prices(t.Context(), db.Reader, id, time.Unix(0, 0), 10_000)
+	rows, err := store.History(t.Context(), db.Reader, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,21 +249,6 @@ func TestLongQuestions(t *testing.T) {
 		got, err := store.ByQuestions(t.Context(), db.Reader, keys)
 		if err != nil || len(got) != 2 || !slices.Equal(got[keys[0]], []string{"long"}) || !slices.Equal(got[keys[2]], []string{"short"}) {
 			t.Errorf("got matches %v, %v", got, err)
-		}
-	})
-}
-
-func TestPricesAreTheNewestInOrder(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		for i, price := range []float64{0.1, 0.2, 0.3} {
-			m := yesNo("a", 1, noon.Add(time.Duration(i)*time.Minute))
-			m.Prices = []float64{price, 1 - price}
-			observe(t, db, m)
-		}
-		rows, err := store.Prices(t.Context(), db.Reader, "a", noon, 2)
-		if err != nil || len(rows) != 2 || rows[0].Prices[0] != 0.2 || rows[1].Prices[0] != 0.3 {
-			t.Errorf("newest two, ascending: got %v, %v", rows, err)
 		}
 	})
 }

@@ -202,7 +202,7 @@ func TestOldMonthsAreCompacted(t *testing.T) {
 	if got := size(); got >= full/10 {
 		t.Errorf("the partition has %d of %d bytes, want less than a tenth", got, full)
 	}
-	left, err := market.Store{}.Prices(t.Context(), db, "m", start, 100)
+	left, err := market.Store{}.History(t.Context(), db, "m")
 	if err != nil || len(left) != 12 || !left[1].ObservedAt.Equal(start.Add(6*time.Hour)) {
 		t.Errorf("%d points are left (error %v), want 12: %v", len(left), err, left)
 	}

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,50 @@ func TestMarketPage(t *testing.T) {
 		words := strings.ReplaceAll(r.doc.Find(`meta[property="og:description"]`).AttrOr("content", ""), "\u00a0", " ")
 		if words != "The market says 40 % (down 2 percentage points in 24 hours)." {
 			t.Errorf("a shared link says %q", words)
+		}
+	})
+}
+
+// TestLongHistory checks that the chart of a market that was tracked for long begins with its first price, and doesn't
+// spend most of its points on the last days.
+func TestLongHistory(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		first := start.Add(-365 * 24 * time.Hour)
+		var rows []market.Price
+		for at := first; at.Before(start); {
+			rows = append(rows, market.Price{MarketID: "1", ObservedAt: at, Prices: []float64{0.3, 0.7}})
+			if at.Before(start.Add(-48 * time.Hour)) {
+				at = at.Add(6 * time.Hour)
+			} else {
+				at = at.Add(time.Minute)
+			}
+		}
+		if err := (market.Store{}).AddPrices(t.Context(), db, rows); err != nil {
+			t.Fatal(err)
+		}
+		r := h.get("/markets/1")
+		chart := r.doc.Find("#" + r.doc.Find(".chart-reading").AttrOr("data-chart", ""))
+		if from, to := chart.AttrOr("data-from", ""), chart.AttrOr("data-to", ""); from != fmt.Sprint(first.Unix()) || to != fmt.Sprint(start.Unix()) {
+			t.Errorf("the chart is from %s to %s, want from %d to %d", from, to, first.Unix(), start.Unix())
+		}
+		points := strings.FieldsFunc(chart.Find("path.line").AttrOr("d", ""), func(r rune) bool { return r == 'M' || r == 'L' })
+		var half int
+		for _, point := range points {
+			var x, y float64
+			if _, err := fmt.Sscan(point, &x, &y); err != nil {
+				t.Fatalf("point %q: %v", point, err)
+			}
+			if x <= 500 {
+				half++
+			}
+		}
+		if len(points) < 300 || len(points) > 402 || half < len(points)*2/5 || half > len(points)*3/5 {
+			t.Errorf("%d of %d points are in the first half of the time", half, len(points))
+		}
+		if got := r.text(".chart-reading"); !strings.Contains(got, "40") {
+			t.Errorf("the chart reads %q, want the newest price", got)
 		}
 	})
 }

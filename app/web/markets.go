@@ -131,10 +131,7 @@ func (s *Site) marketRows(c *fiber.Ctx, markets []market.Market) ([]pages.Market
 	return rows, err
 }
 
-// maxHistory is the greatest number of prices read for a chart.
-const maxHistory = 3000
-
-// chartPoints is about how many prices a chart draws. More points than pixels would be useless.
+// chartPoints is about how many prices a chart draws at most. More points than pixels would be useless.
 const chartPoints = 400
 
 func (s *Site) market(c *fiber.Ctx) error {
@@ -143,7 +140,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 		return err
 	}
 	_, index := shownOutcome(m)
-	history, err := s.markets.Prices(c.UserContext(), s.DB.Reader, m.ID, time.Time{}, maxHistory)
+	history, err := s.markets.History(c.UserContext(), s.DB.Reader, m.ID)
 	if err != nil {
 		return err
 	}
@@ -191,14 +188,21 @@ func (s *Site) market(c *fiber.Ctx) error {
 	return show(c, pages.Market(p))
 }
 
-// drawn returns the prices of one outcome that a chart shows. It always keeps the newest.
+// drawn returns the prices of one outcome that a chart shows, from the first to the newest. Of many prices, it leaves out
+// those too close in time to be told apart, because the prices of the last days are far denser than the older ones.
 func drawn(history []market.Price, outcome int) []components.PricePoint {
-	step := len(history)/chartPoints + 1
+	last := len(history) - 1
+	var apart time.Duration
+	if len(history) > chartPoints {
+		apart = history[last].ObservedAt.Sub(history[0].ObservedAt) / chartPoints
+	}
 	var out []components.PricePoint
+	var next time.Time
 	for i := range history {
-		if (len(history)-1-i)%step != 0 {
+		if i < last && history[i].ObservedAt.Before(next) {
 			continue
 		}
+		next = history[i].ObservedAt.Add(apart)
 		v, ok := history[i].View(outcome)
 		if !ok {
 			continue
