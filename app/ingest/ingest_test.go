@@ -182,7 +182,9 @@ func TestMarketsTick(t *testing.T) {
 		price.Prices = []float64{1.5, 0}
 		crossed := yesNo("crossed", 5)
 		crossed.BestBid, crossed.BestAsk = ptr(0.7), ptr(0.6)
-		n.up.top = []market.Market{yesNo("small", 1), yesNo("big", 9), closed, nan, nul, price, crossed, yesNo("big", 3), {}, {ID: "x"}}
+		flood := yesNo("flood", 5)
+		flood.Outcomes, flood.Prices = slices.Repeat([]string{"Yes"}, market.MaxOutcomes+1), nil
+		n.up.top = []market.Market{yesNo("small", 1), yesNo("big", 9), closed, nan, nul, price, crossed, flood, yesNo("big", 3), {}, {ID: "x"}}
 		var seen []string
 		n.markets.After = []func(context.Context, []market.Market) error{
 			func(context.Context, []market.Market) error { return errors.New("hook failed") },
@@ -205,7 +207,7 @@ func TestMarketsTick(t *testing.T) {
 			t.Errorf("hooks were called with %v, log %s", seen, n.log.String())
 		}
 		s := n.state(t, "markets")
-		want := map[string]int{"no_id": 2, "unsound": 6, "duplicate": 1}
+		want := map[string]int{"no_id": 2, "unsound": 6, "many_outcomes": 1, "duplicate": 1}
 		if s.Source != "polymarket" || s.Count != 2 || !maps.Equal(s.Dropped, want) || !s.SucceededAt.Equal(noon) || s.LastError != "" || s.Failures != 0 {
 			t.Errorf("got state %+v", s)
 		}

@@ -16,8 +16,9 @@ import (
 // The reasons for dropping a record here. A client already drops records that its source got wrong. This last
 // check makes sure that a record that the database can't store doesn't make the whole reading fail.
 const (
-	unsound   = "unsound"
-	duplicate = "duplicate"
+	unsound      = "unsound"
+	manyOutcomes = "many_outcomes"
+	duplicate    = "duplicate"
 )
 
 // soundMarkets drops markets that can't be stored, and sets ObservedAt of the others.
@@ -26,6 +27,10 @@ func soundMarkets(got source.Markets, at time.Time) ([]market.Market, source.Dro
 	out := make([]market.Market, 0, len(got.Markets))
 	seen := make(map[string]bool, len(got.Markets))
 	for _, m := range got.Markets {
+		if len(m.Outcomes) > market.MaxOutcomes {
+			dropped[manyOutcomes]++
+			continue
+		}
 		if !soundMarket(&m) {
 			dropped[unsound]++
 			continue

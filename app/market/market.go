@@ -12,6 +12,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
+// MaxOutcomes is the largest number of outcomes of a market. Each list, price and snapshot holds all of them.
+const MaxOutcomes = 100
+
 // Market is one question of an upstream prediction market, as last observed. An empty string, a zero time and a
 // nil number mean unknown. They are stored as NULL.
 type Market struct {

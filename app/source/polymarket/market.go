@@ -64,8 +64,8 @@ type wireMarket struct {
 
 // decodeMarket decodes one record observed at the given time. closed is the state that was asked for. It counts if the
 // record doesn't say whether the market is closed. The reason is "" if the record is usable, else the word under
-// which it is dropped: "null", "malformed", "no_id", "no_question" or "few_outcomes". It also returns all events
-// that the market belongs to.
+// which it is dropped: "null", "malformed", "no_id", "no_question", "few_outcomes" or "many_outcomes". It also returns
+// all events that the market belongs to.
 func decodeMarket(raw []byte, at time.Time, closed bool) (m market.Market, events []market.Event, reason string) {
 	if string(raw) == "null" {
 		return m, nil, "null"
@@ -88,6 +88,8 @@ func decodeMarket(raw []byte, at time.Time, closed bool) (m market.Market, event
 		return m, nil, "no_id"
 	case m.Question == "":
 		return m, nil, "no_question"
+	case len(w.Outcomes) > market.MaxOutcomes:
+		return m, nil, "many_outcomes"
 	case len(m.Outcomes) < 2:
 		return m, nil, "few_outcomes"
 	}
@@ -201,9 +203,12 @@ func resolutionSource(s string) string {
 	return s
 }
 
-// outcomes returns the cleaned names, or nil if any of them is empty. Without a name, the prices couldn't be
-// matched.
+// outcomes returns the cleaned names, or nil if there are too many or any of them is empty. Without a name, the prices
+// couldn't be matched.
 func outcomes(names lenientjson.List) []string {
+	if len(names) > market.MaxOutcomes {
+		return nil
+	}
 	out := cleanAll(names)
 	for _, o := range out {
 		if o == "" {

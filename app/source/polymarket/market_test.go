@@ -212,6 +212,9 @@ func TestMappingRules(t *testing.T) {
 
 func TestDroppedRecords(t *testing.T) {
 	t.Parallel()
+	named := func(n int) string {
+		return `{"id":"1","question":"Q","outcomes":["a"` + strings.Repeat(`,"b"`, n-1) + `]}`
+	}
 	for raw, want := range map[string]string{
 		`null`:   "null",
 		`"text"`: "malformed",
@@ -224,6 +227,8 @@ func TestDroppedRecords(t *testing.T) {
 		`{"id":"1","question":"Q","outcomes":"[\"Yes\""}`:         "few_outcomes",
 		`{"id":"1","question":"Q","outcomes":["Yes",null]}`:       "few_outcomes",
 		`{"id":"1","question":"Q","outcomes":"[\"Yes\",\"No\"]"}`: "",
+		named(market.MaxOutcomes):                                 "",
+		named(market.MaxOutcomes + 1):                             "many_outcomes",
 	} {
 		if _, _, reason := decodeMarket([]byte(raw), observed, false); reason != want {
 			t.Errorf("%s: got reason %q, want %q", raw, reason, want)
