@@ -14,6 +14,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
@@ -136,6 +137,39 @@ func TestStartWithoutPostgres(t *testing.T) {
 			}
 			if text := log.String(); strings.Contains(text, "waiting for the database") != c.waits || strings.Contains(text+err.Error(), "hunter2") {
 				t.Errorf("the log is %q", text)
+			}
+		})
+	}
+}
+
+// TestStartWithDamagedSnapshots checks that a service starts without stored snapshots that it can't read, such as those of
+// another version, and says so.
+func TestStartWithDamagedSnapshots(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			address := dbtest.URL(t, kind)
+			db, err := database.Open(t.Context(), address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			for _, feed := range []string{"markets", "news"} {
+				if _, err := db.ExecContext(t.Context(), "INSERT INTO snapshots (feed, taken_at, content) VALUES (?, ?, ?)", feed, time.Now(), []byte("damaged")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var log said
+			a, err := app.New(t.Context(), configured(address), app.Options{Log: &log})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			for _, feed := range []string{"markets", "news"} {
+				if text := log.String(); !strings.Contains(text, "unusable snapshot of "+feed) {
+					t.Errorf("the log doesn't name the snapshot of %s: %s", feed, text)
+				}
 			}
 		})
 	}

@@ -102,9 +102,20 @@ func Drop(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
+// errUnusable is the error for a snapshot that can't be unpacked.
+var errUnusable = errors.New("unusable snapshot")
+
 // Restore loads the last good reading of any node, so that a node can serve at once after a start. It reports
-// whether there was one.
-func (r *Replicator[T]) Restore(ctx context.Context) (bool, error) { return r.fromDatabase(ctx) }
+// whether there was one. It logs a snapshot that can't be unpacked and goes on without it, because the next reading
+// replaces it.
+func (r *Replicator[T]) Restore(ctx context.Context) (bool, error) {
+	found, err := r.fromDatabase(ctx)
+	if errors.Is(err, errUnusable) {
+		r.log.Error("the start goes on without the last reading", "feed", r.feed.Name(), "error", err)
+		return false, nil
+	}
+	return found, err
+}
 
 // Refresh loads a newer reading of another node, or any other if the current one is from a clock that was ahead. It
 // reports whether there was one.
@@ -187,7 +198,7 @@ func (r *Replicator[T]) fromDatabase(ctx context.Context) (bool, error) {
 func (r *Replicator[T]) take(packed []byte) (bool, error) {
 	reading, err := unpack[T](packed)
 	if err != nil {
-		return false, fmt.Errorf("unpack snapshot of %s: %w", r.feed.Name(), err)
+		return false, fmt.Errorf("%w of %s: %w", errUnusable, r.feed.Name(), err)
 	}
 	return r.feed.Publish(reading), nil
 }

@@ -1,9 +1,11 @@
 package signal
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,18 +135,31 @@ func TestSharedThroughRedisWhileTheDatabaseIsDown(t *testing.T) {
 	}
 }
 
-func TestADamagedSnapshotIsLeftAlone(t *testing.T) {
+// TestDamagedSnapshot checks that a stored snapshot which can't be read doesn't keep a node from starting, and gives way to
+// the next reading.
+func TestDamagedSnapshot(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		x := node(db, cachetest.Open(t, cache.Memory))
+		var log bytes.Buffer
+		x.log = slog.New(slog.NewTextHandler(&log, nil))
 		for _, bad := range [][]byte{{}, []byte("not gzip"), mustPack(t, content[record]{Version: 99})} {
 			if _, err := db.NewInsert().Model(&row{Feed: "words", TakenAt: noon, Content: bad}).
 				On("CONFLICT (feed) DO UPDATE").Set("content = EXCLUDED.content").Exec(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if found, err := x.Restore(t.Context()); found || err == nil {
-				t.Errorf("%q: got %v, %v", bad, found, err)
+			log.Reset()
+			if found, err := x.Restore(t.Context()); found || err != nil || !strings.Contains(log.String(), "unusable snapshot of words") {
+				t.Errorf("%q: got %v, %v with the log %q", bad, found, err, log.String())
 			}
+			if found, err := x.Refresh(t.Context()); found || err == nil {
+				t.Errorf("%q: refresh: got %v, %v", bad, found, err)
+			}
+		}
+		publish(t, x, reading(noon.Add(time.Minute), 3))
+		restarted := node(db, cachetest.Open(t, cache.Memory))
+		if found, err := restarted.Restore(t.Context()); !found || err != nil || len(restarted.Feed().Current().Records) != 3 {
+			t.Errorf("after the next reading: got %v, %v", found, err)
 		}
 	})
 }
