@@ -1171,6 +1171,7 @@ export interface paths {
          * @description A stream that continues until you close it (`text/event-stream`). Each event has the number
          *     of an update as `id`, its type as `event` and an Update as `data`, in the order of one log.
          *     After 15 seconds without an event, the service sends a comment to keep the connection alive.
+         *     An `id` without `data` may come with it: how far the stream is in the log. It isn't an event.
          *
          *     Everyone gets `prediction.created`, `prediction.settled`, `prediction.corrected`,
          *     `prediction.voided`, `market.moved` (by 0.05 or more since the event before), `market.closed`,
@@ -1178,11 +1179,11 @@ export interface paths {
          *     `prediction.baseline` of the agent's predictions.
          *
          *     After an interruption, connect again with the last `id` in `Last-Event-ID`, as an
-         *     EventSource does. The stream resumes there, for up to 24 hours. If events in between are
-         *     no longer stored, the first event is `stream.gap`. Events that are not in memory are read in
-         *     portions of at least 200, or up to where 64 KiB of them fit your filter. Each portion costs 4
-         *     units of the reads limit. While none are left, the stream waits. A reader is disconnected if
-         *     it reads too slowly or if its bearer ends.
+         *     EventSource does, even if it came without `data`. The stream resumes there, for up to 24
+         *     hours. If events in between are no longer stored, the first event is `stream.gap`. Events that
+         *     are not in memory are read in portions of at least 200, or up to where 64 KiB of them fit your
+         *     filter. Each portion costs 4 units of the reads limit. While none are left, the stream waits.
+         *     A reader is disconnected if it reads too slowly or if its bearer ends.
          *
          *     The number of open streams is limited per address and IPv6 /48 (429 `rate_limited`) and per
          *     node (503 `unavailable`).
@@ -2489,7 +2490,7 @@ export interface components {
             /** @constant */
             ok: true;
             market: components["schemas"]["MarketDetail"];
-            /** @description The outcomes' prices over time, oldest first, in the order of `outcomes`, each with the book of the first outcome. */
+            /** @description The outcomes' prices over time, oldest first, in the order of `outcomes`, each with the book of the first outcome. At most 3000, from the first price to the newest. The newest 1500 are complete; of the older ones, evenly spread ones are left out. */
             history: components["schemas"]["PricePoint"][];
             consensus: components["schemas"]["Consensus"] | null;
             /** @description The newest 24. */
@@ -3526,7 +3527,7 @@ export interface operations {
                 category?: string;
                 /** @description Only this market (id). */
                 market?: string;
-                /** @description Only the markets of this event (id). */
+                /** @description Only predictions that count for this event (id). If a source moves a market to another event, an agent that has predicted on it stays with the old one. */
                 event?: string;
                 /** @description Only this status. */
                 status?: components["schemas"]["PredictionStatus"];
@@ -4496,7 +4497,7 @@ export interface operations {
                 category?: string;
             };
             header?: {
-                /** @description The id of the last event that was read. */
+                /** @description The last id that was read. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
