@@ -185,7 +185,8 @@ func (m *Markets) readRest(
 	if err != nil {
 		m.Log.Warn("not all markets read by id", "count", len(got.Markets), "asked", len(ids), "error", err)
 		err = fmt.Errorf("read markets by id: %w", err)
-	} else if len(top) > 0 && len(got.Markets) > 0 { // a reading without any market proves nothing
+	}
+	if len(top) > 0 && len(got.Markets) > 0 { // a reading without any market proves nothing
 		missed = slices.DeleteFunc(slices.Concat(forgotten, inactive), func(id string) bool { return !slices.Contains(got.Missing, id) })
 	}
 	at := m.dated(got.ObservedAt)

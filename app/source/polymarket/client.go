@@ -24,10 +24,10 @@ const Name = "polymarket"
 const (
 	pageLimit = 100  // Gamma silently limits a page to this
 	maxURL    = 8000 // in bytes; Gamma rejects longer addresses from somewhere above 8 KB
-	// maxSplits is how many batches that fail are split in halves in one read. To find one bad id among a hundred
-	// takes 7. unansweredSplits is how many while no batch was read, because then the ids are hardly the cause.
-	maxSplits        = 8
-	unansweredSplits = 3
+	// maxFailures is how many batches of ids may fail in one read. To find one bad id among a hundred takes 8 failures.
+	// unansweredFailures is how many may fail before one is answered, because then the ids are hardly the cause.
+	maxFailures        = 16
+	unansweredFailures = 4
 	// readDeadline limits one read with all its pages, so that it ends before the next tick a minute later.
 	readDeadline = 45 * time.Second
 )
@@ -93,7 +93,7 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 	maxPages := 20 + 4*(n/pageLimit)
 	cursors := map[string]bool{}
 	for pages := 1; ; pages++ {
-		page, err := c.page(ctx, "/markets/keyset", filter)
+		page, err := c.page(ctx, "/markets/keyset", filter, false)
 		if err != nil {
 			return source.Markets{}, err
 		}
@@ -119,57 +119,52 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 	return c.finish(got), nil
 }
 
-// ByID returns markets by id, open or closed, in the order of ids. Missing holds the unknown ids. With an error, it
-// also returns the markets that it could read.
+// ByID returns markets by id, open or closed, in the order of ids. Missing holds the ids that the source doesn't know.
+// With an error, both cover only the ids that it answered for.
 func (c *Client) ByID(ctx context.Context, ids []string) (source.Markets, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
 	got := c.newReading()
 	ids = distinct(ids)
-	err := c.askAll(ctx, got, ids)
+	answered, err := c.askAll(ctx, got, ids)
 	place := make(map[string]int, len(ids))
 	for i, id := range ids {
 		place[id] = i
 	}
 	slices.SortStableFunc(got.markets, func(a, b market.Market) int { return place[a.ID] - place[b.ID] })
 	read := c.finish(got)
-	if err == nil {
-		read.Missing = got.missing(ids)
-	}
+	read.Missing = got.missing(answered)
 	return read, err
 }
 
-// askAll adds the markets with the ids. A batch that fails doesn't end the read, because callers ask in the same order
-// each time, and the ids after it would never be read. It is split in halves later, so that a bad id costs only itself.
-// The error of a failure that ended the read comes first, because it has the pause that the source asks for.
-func (c *Client) askAll(ctx context.Context, got *reading, ids []string) (err error) {
+// askAll adds the markets with the ids, and returns the ids that were answered for. A batch that fails doesn't end the
+// read: callers ask first for the markets that were unread for longest, so its ids would come first again each time, and
+// no others would be read. Its halves are asked for after all other batches, so that a bad id costs only itself. The
+// error is that of the failure that ended the read, which has the pause that the source asks for, or else the first one.
+func (c *Client) askAll(ctx context.Context, got *reading, ids []string) (answered []string, err error) {
 	queue := c.batches(ids)
-	var failed [][]string
-	for answered, splits := 0, 0; ; {
-		if len(queue) == 0 {
-			if len(failed) == 0 || splits == min(maxSplits, unansweredSplits+answered) {
-				return err
-			}
-			half := len(failed[0]) / 2
-			queue = append(queue, failed[0][:half], failed[0][half:])
-			failed = failed[1:]
-			splits++
-		}
-		batch := queue[0]
-		queue = queue[1:]
-		failure := c.ask(ctx, got, batch)
+	whole := len(queue)
+	for asked, failures := 0, 0; asked < len(queue); asked++ {
+		batch := queue[asked]
+		failure := c.ask(ctx, got, batch, asked >= whole)
 		switch {
 		case failure == nil:
-			answered++
+			answered = append(answered, batch...)
+			continue
 		case ctx.Err() != nil || concernsAll(failure):
-			return errors.Join(failure, err)
-		default:
-			err = errors.Join(err, failure)
-			if len(batch) > 1 {
-				failed = append(failed, batch)
-			}
+			return answered, failure
+		}
+		if failures++; err == nil {
+			err = failure
+		}
+		if failures == maxFailures || (len(answered) == 0 && failures == unansweredFailures) {
+			break
+		}
+		if half := len(batch) / 2; half > 0 {
+			queue = append(queue, batch[:half], batch[half:])
 		}
 	}
+	return answered, err
 }
 
 // concernsAll reports whether a failure is one of the source, so that any other request would fail as well.
@@ -178,7 +173,7 @@ func concernsAll(failure error) bool {
 		return true
 	}
 	switch source.Reason(failure) {
-	case "timeout", "refused", "unreachable", "http_429":
+	case "refused", "unreachable", "http_429":
 		return true
 	}
 	return false
@@ -186,11 +181,12 @@ func concernsAll(failure error) bool {
 
 // ask adds the markets with some ids. Without closed=true, Gamma hides closed markets even from a request by id.
 // Closed ones are requested second, so that a market which closes between the two requests is seen as closed.
-func (c *Client) ask(ctx context.Context, got *reading, ids []string) error {
+// With once, a failed request isn't sent again.
+func (c *Client) ask(ctx context.Context, got *reading, ids []string, once bool) error {
 	for _, closed := range []bool{false, true} {
 		page, err := c.page(ctx, "/markets", url.Values{
 			"id": ids, "closed": {strconv.FormatBool(closed)}, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
-		})
+		}, once)
 		if err != nil {
 			return err
 		}
@@ -239,9 +235,9 @@ type page struct {
 	closed  bool   // the state of the markets that were asked for
 }
 
-func (c *Client) page(ctx context.Context, path string, query url.Values) (page, error) {
+func (c *Client) page(ctx context.Context, path string, query url.Values, once bool) (page, error) {
 	var raw json.RawMessage
-	req := fetch.Request{URL: c.gamma + path + "?" + query.Encode()}
+	req := fetch.Request{URL: c.gamma + path + "?" + query.Encode(), Once: once}
 	resp, err := c.fetch.JSON(ctx, req, &raw)
 	if err != nil {
 		return page{}, err

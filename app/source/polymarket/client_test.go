@@ -297,7 +297,7 @@ func TestByIDPartly(t *testing.T) {
 func TestByIDOnFailure(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	for i := range 350 {
+	for i := range 1050 {
 		asked = append(asked, fmt.Sprint(i))
 	}
 	bad := func(status int, bad ...string) func([]string) int {
@@ -316,13 +316,15 @@ func TestByIDOnFailure(t *testing.T) {
 		read    int // how many markets
 		batches int // the most that are asked for
 	}{
-		"one bad id":             {answer: bad(403, "50"), reason: "http_403", read: 349, batches: 4 + 14},
-		"the first id":           {answer: bad(500, "0"), reason: "http_500", read: 349, batches: 4 + 14},
-		"a bad id of each batch": {answer: bad(400, "0", "150", "299", "349"), reason: "http_400", read: 262, batches: 4 + 16},
-		"every batch":            {answer: func([]string) int { return 500 }, reason: "http_500", batches: 4 + 6},
-		"too many requests":      {answer: bad(429, "150"), reason: "http_429", read: 100, batches: 2},
-		"a pause":                {answer: bad(503, "150"), after: "60", reason: "http_503", pause: time.Minute, read: 100, batches: 2},
-		"no connection":          {answer: bad(0, "150"), reason: "unreachable", read: 100, batches: 2},
+		"one bad id":              {answer: bad(403, "50"), reason: "http_403", read: 1049, batches: 11 + 14},
+		"the first id":            {answer: bad(500, "0"), reason: "http_500", read: 1049, batches: 11 + 14},
+		"a bad id of two batches": {answer: bad(400, "0", "150"), reason: "http_400", read: 1048, batches: 11 + 28},
+		"a bad id of each batch": {answer: bad(400, "0", "150", "299", "349", "450", "550", "650", "750", "850", "950", "1049"),
+			reason: "http_400", batches: 4},
+		"every batch":       {answer: func([]string) int { return 500 }, reason: "http_500", batches: 4},
+		"too many requests": {answer: bad(429, "150"), reason: "http_429", read: 100, batches: 2},
+		"a pause":           {answer: bad(503, "150"), after: "60", reason: "http_503", pause: time.Minute, read: 100, batches: 2},
+		"no connection":     {answer: bad(0, "150"), reason: "unreachable", read: 100, batches: 2},
 		"a pause after another failure": {answer: func(batch []string) int {
 			return max(bad(400, "50")(batch), bad(429, "150")(batch))
 		}, after: "60", reason: "http_429", pause: time.Minute, batches: 2},
