@@ -107,8 +107,9 @@ func newTemp(file string) (string, error) {
 func wholeOf(part string) (whole string, ok bool) {
 	for _, suffix := range beside {
 		if name, found := strings.CutSuffix(part, partSuffix+suffix); found {
-			end := strings.LastIndexByte(name, '.') // newTemp has put a random number after it
-			return name[:max(end, 0)], end > 0
+			whole = strings.TrimRight(name, "0123456789") // newTemp has put a dot and a random number after it
+			whole, ok = strings.CutSuffix(whole, ".")
+			return whole, ok && whole != "" && !strings.HasSuffix(name, ".")
 		}
 	}
 	return "", false

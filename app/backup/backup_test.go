@@ -395,7 +395,7 @@ func TestRestoreRemovesKilledRestores(t *testing.T) {
 	file, _ := mustMake(t, address)
 	dir := t.TempDir()
 	left := map[string]bool{ // whether it stays
-		"pulse.db.123.part": false, "pulse.db.123.part-wal": false, "pulse.db.part": true, "other.db.123.part": true, "pulse.db.123": true,
+		"pulse.db.123.part": false, "pulse.db.123.part-wal": false, "pulse.db.part": true, "pulse.db.x.part": true, "pulse.db..part": true, "other.db.123.part": true, "pulse.db.123": true,
 	}
 	for name := range left {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {

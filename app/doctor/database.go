@@ -199,7 +199,11 @@ func (d *doctor) readings(ctx context.Context, db *database.DB) {
 		if !f.SucceededAt.IsZero() {
 			last = "last successful reading " + ago(f.SucceededAt)
 		}
-		if f.LastError != "" {
+		switch {
+		case f.LastError != "" && f.Failures == 0:
+			d.say(warn, "readings", "%s: %s. A part of it could not be read (%s)", f.Feed, last, f.LastError)
+			continue
+		case f.LastError != "":
 			d.say(warn, "readings", "%s: %s. The latest reading failed (%s, %d in a row)", f.Feed, last, f.LastError, f.Failures)
 			continue
 		}

@@ -273,7 +273,8 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 
 // watchStreams closes the streams whose bearers are no longer valid, until ctx ends. The recheck of each minute and the
 // tries after a failure may wait for a slow identity provider, so a check after a change of the epoch doesn't wait for
-// them. It leaves out bearers that are in doubt: during an outage the epoch moves at each try to read it.
+// them. A check after a change of the epoch leaves out bearers in doubt, because during an outage the epoch moves at each
+// try to read it.
 func (s *Server) watchStreams(ctx context.Context) {
 	go every(ctx, streamRecheckEvery, func() { s.checkStreams(ctx, s.streams.byBearer()) })
 	go every(ctx, streamRetryEvery, func() { s.retryStreams(ctx) })

@@ -26,9 +26,9 @@ const (
 	maxQuiet = 500
 	// baselineWithin is about how long a baseline takes if the market is read on schedule.
 	baselineWithin = score.AfterDelayMost + time.Minute
-	// storedWithin is more than the time from the stamp of a market's update to its commit. A prediction between them
-	// doesn't know of the update.
-	storedWithin = 5 * time.Second
+	// storedWithin is far more than the usual time from the stamp of a market's update to its commit. A prediction in
+	// between was made without knowing of the update.
+	storedWithin = 30 * time.Second
 )
 
 // Page is the result of one read.

@@ -104,8 +104,8 @@ func insertPrices(ctx context.Context, db bun.IDB, rows []Price) error {
 }
 
 // A history has the newest recentPrices prices of a market, which are a day by the minute, and at most evenPrices of the
-// older ones. Thin leaves about 3,600 prices of a market and four more for each day, so historyRows bounds the reading
-// only while Thin has fallen far behind.
+// older ones. With a reading each minute, Thin leaves about 3,600 prices of a market and four more for each day. If
+// readings are far more frequent, or Thin has fallen behind, historyRows bounds what is read, and the history begins later.
 const (
 	recentPrices = 1500
 	evenPrices   = 1500
@@ -113,7 +113,7 @@ const (
 )
 
 // History returns at most 3000 prices of a market, oldest first, from its first price to the newest. It leaves out
-// older prices evenly. They are counted from the first, so that two readings show the same ones.
+// older prices evenly. They are counted from the first, so that two readings soon after each other show nearly the same.
 func (Store) History(ctx context.Context, db bun.IDB, marketID string) ([]Price, error) {
 	const columns = "market_id, observed_at, prices, best_bid, best_ask, liquidity, volume"
 	newest := db.NewSelect().Table("market_prices").ColumnExpr(columns).Where("market_id = ?", marketID).

@@ -272,8 +272,8 @@ func (h *Hub) beat(now time.Time) {
 }
 
 // heartbeat sends a heartbeat. It contains the reader's position if that has moved without an update, because a
-// reader that connects again with an old position reads everything since, or gets a gap. Nobody knows what a reader
-// that is behind has seen, except for its follow. The caller holds h.mu.
+// reader that connects again with an old position reads everything since, or gets a gap. Only follow may
+// look at the position of a reader that is behind. The caller holds h.mu.
 func (h *Hub) heartbeat(r *reader) {
 	if r.behind || r.told == r.seen {
 		r.send(h.encode.Heartbeat)

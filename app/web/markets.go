@@ -202,11 +202,11 @@ func drawn(history []market.Price, outcome int) []components.PricePoint {
 		if i < last && history[i].ObservedAt.Before(next) {
 			continue
 		}
-		next = history[i].ObservedAt.Add(apart)
 		v, ok := history[i].View(outcome)
 		if !ok {
 			continue
 		}
+		next = history[i].ObservedAt.Add(apart)
 		point := components.PricePoint{At: history[i].ObservedAt, Price: v.Price}
 		if v.Book {
 			point.Bid, point.Ask = &v.Bid, &v.Ask

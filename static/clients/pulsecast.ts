@@ -2195,7 +2195,7 @@ export interface components {
             type: components["schemas"]["UpdateType"];
             /**
              * Format: date-time
-             * @description The time of the change.
+             * @description When the service made or stored the change.
              */
             at: string;
             ref: components["schemas"]["UpdateRef"];
@@ -2490,7 +2490,7 @@ export interface components {
             /** @constant */
             ok: true;
             market: components["schemas"]["MarketDetail"];
-            /** @description The outcomes' prices over time, oldest first, in the order of `outcomes`, each with the book of the first outcome. At most 3000, from the first price to the newest. The newest 1500 are complete; of the older ones, evenly spread ones are left out. */
+            /** @description The outcomes' prices over time, oldest first, in the order of `outcomes`, each with the book of the first outcome. At most 3000, from the first price to the newest. All of the newest 1500 are there. Older ones are left out evenly if there are more. */
             history: components["schemas"]["PricePoint"][];
             consensus: components["schemas"]["Consensus"] | null;
             /** @description The newest 24. */
@@ -3527,7 +3527,7 @@ export interface operations {
                 category?: string;
                 /** @description Only this market (id). */
                 market?: string;
-                /** @description Only predictions that count for this event (id). If a source moves a market to another event, an agent that has predicted on it stays with the old one. */
+                /** @description Only predictions that count for this event (id). If a source moves a market to another event, all predictions of an agent that had already predicted on that market still count for the old event. */
                 event?: string;
                 /** @description Only this status. */
                 status?: components["schemas"]["PredictionStatus"];

@@ -110,7 +110,6 @@ func (w *wireMarket) describe(m *market.Market) {
 	}
 	rawEvent := sanitize.Shorten(sanitize.Line(string(event.Title)), maxQuestion)
 	m.Title = cmp.Or(title(m.Question, rawEvent, label), m.EventTitle, slugWords(w.Slug), "Market "+m.ID)
-	m.MatchKey = market.QuestionKey(m.Question)
 	m.Slug = slug(w.Slug)
 	w.tag(m)
 	m.URL = publicPage(m.EventSlug, m.Slug)

@@ -76,7 +76,6 @@ func TestMappingRules(t *testing.T) {
 		{"id as number", fields{"id": 516938}, func(m market.Market) any { return m.ID }, "516938"},
 		{"question trimmed", fields{"question": " Q1 \n"}, func(m market.Market) any { return m.Question }, "Q1"},
 		{"control characters", fields{"question": "A\x00B\x1b?"}, func(m market.Market) any { return m.Question }, "AB?"},
-		{"match key", fields{"question": "Will X—win?"}, func(m market.Market) any { return m.MatchKey }, "will x win"},
 		{"title is the question", nil, func(m market.Market) any { return m.Title }, "Q?"},
 		{"title of a choice", fields{"groupItemTitle": " B ", "events": event(fields{"title": "Who?"})}, func(m market.Market) any { return m.Title }, "Who? — B"},
 		{"choice without event", fields{"groupItemTitle": "B"}, func(m market.Market) any { return m.Title }, "Q?"},

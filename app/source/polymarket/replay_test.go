@@ -111,7 +111,7 @@ func expect(t *testing.T, o object) market.Market {
 		URL: "https://polymarket.com/event/" + o.event().text("slug"), ImageURL: o.text("image"),
 		Description: o.text("description"), ResolutionSource: o.text("resolutionSource"),
 		EventID: o.event().text("id"), EventSlug: o.event().text("slug"), EventPosition: o.number("groupItemThreshold"), Label: o.text("groupItemTitle"), ConditionID: o.text("conditionId"),
-		ScalarUnknown: o.text("marketType") == "", Resolution: o.text("umaResolutionStatus"), MatchKey: market.QuestionKey(o.text("question")), FirstSeenAt: now, ObservedAt: now,
+		ScalarUnknown: o.text("marketType") == "", Resolution: o.text("umaResolutionStatus"), FirstSeenAt: now, ObservedAt: now,
 	}
 	m.BestBid, m.BestAsk = o.number("bestBid"), o.number("bestAsk")
 	if m.BestBid == nil { // every recorded market has an ask

@@ -40,6 +40,7 @@ type Atom struct {
 	feeds   []feedState
 	nextAt  time.Time // no call before this time
 	lastErr error     // of the last call; nil if it succeeded
+	paused  bool      // Reddit asked for a longer pause than usual
 	failed  int       // failed calls in a row
 }
 
@@ -69,9 +70,9 @@ func (c *Atom) Interval() time.Duration { return atomPause }
 
 // Read makes at most one call, and none before a minute has passed since the last one. If a community can't be
 // read, its last items are used for six hours, and the error of a failed last call is in Fallback. Read fails if
-// there are no items, if as many calls in a row have failed as there are communities, or if the last call failed
-// and no community was read for the time of twice as many calls. The last case is a long pause that Reddit asked
-// for, which would otherwise hide the failure. RetryAfter is then the time until the next call.
+// there are no items, if as many calls in a row have failed as there are communities, or if Reddit asked for a
+// longer pause and no community was read for the time of twice as many calls. RetryAfter is then the time until the
+// next call.
 func (c *Atom) Read(ctx context.Context) (source.News, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +91,7 @@ func (c *Atom) Read(ctx context.Context) (source.News, error) {
 		}
 	}
 	patience := time.Duration(2*len(c.feeds)) * atomPause
-	overdue := c.lastErr != nil && c.now().Sub(out.ObservedAt) > patience
+	overdue := c.paused && c.now().Sub(out.ObservedAt) > patience
 	if len(out.Items) == 0 || c.failed >= len(c.feeds) || overdue {
 		return source.News{}, c.failure()
 	}
@@ -112,7 +113,10 @@ func (c *Atom) call(ctx context.Context, dropped source.Dropped) {
 	feed := c.due()
 	feed.askedAt = c.now()
 	// A call that times out may still have reached Reddit, so the minute starts at its end.
-	defer func() { c.nextAt = c.pauseUntil(c.lastErr) }()
+	defer func() {
+		pause := pauseAfter(c.lastErr)
+		c.nextAt, c.paused = c.now().Add(pause), pause > atomPause
+	}()
 	c.lastErr = c.read(ctx, feed, dropped)
 	if c.lastErr == nil {
 		c.failed = 0
@@ -134,12 +138,12 @@ func (c *Atom) due() *feedState {
 	return oldest
 }
 
-func (c *Atom) pauseUntil(err error) time.Time {
+func pauseAfter(err error) time.Duration {
 	pause := atomPause
 	if se, ok := errors.AsType[*source.Error](err); ok {
 		pause = max(pause, se.RetryAfter)
 	}
-	return c.now().Add(pause)
+	return pause
 }
 
 func (c *Atom) read(ctx context.Context, feed *feedState, dropped source.Dropped) error {

@@ -172,6 +172,24 @@ func TestAtomKeepsWhatItHasForAWhile(t *testing.T) {
 	}
 }
 
+// TestAtomReadRarely checks that a failed call doesn't discard the items if Read is called less often than every minute.
+func TestAtomReadRarely(t *testing.T) {
+	t.Parallel()
+	var f feeds
+	clk := newClock()
+	c := f.start(t, clk)
+	if _, err := c.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.answer = func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusNotFound) }
+	clk.pass(15 * time.Minute)
+	got, err := c.Read(t.Context())
+	if err != nil || len(got.Items) != 1 {
+		t.Fatalf("got %d items, %v", len(got.Items), err)
+	}
+	wantReason(t, got.Fallback, "http_404")
+}
+
 // TestAtomPausedForLong checks that an hour without calls is a failure once the items are old, so that another
 // source is asked, and that the reason is known before that.
 func TestAtomPausedForLong(t *testing.T) {
