@@ -160,9 +160,20 @@ func TestCloseInShortTransactions(t *testing.T) {
 	})
 }
 
-// TestClosingIsContinued checks that upkeep erases what an interrupted closing has left.
+// TestClosingIsContinued checks that upkeep erases what an interrupted closing has left, also if the closing bears the
+// time of a clock that was ahead.
 func TestClosingIsContinued(t *testing.T) {
 	t.Parallel()
+	for name, at := range map[string]time.Time{"an hour later": start.Add(time.Hour), "two days ahead": start.AddDate(0, 0, -2)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			isContinued(t, at)
+		})
+	}
+}
+
+// isContinued interrupts a closing, and continues it at a time.
+func isContinued(t *testing.T, at time.Time) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		ada, tables := largeAccount(t, db)
 		ctx, crash := context.WithCancel(t.Context())
@@ -188,7 +199,7 @@ func TestClosingIsContinued(t *testing.T) {
 		if total == 0 {
 			t.Error("nothing is left, want an interrupted closing")
 		}
-		if _, err := moderation.EraseClosed(t.Context(), db, start.Add(time.Hour)); err != nil {
+		if _, err := moderation.EraseClosed(t.Context(), db, at); err != nil {
 			t.Fatal(err)
 		}
 		for table := range tables {

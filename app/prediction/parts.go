@@ -165,9 +165,14 @@ func (p *Publisher) attempt(s *parts, now time.Time) uuid.UUID {
 	return uuid.NewSHA1(s.ID, fmt.Appendf(nil, "%s %s", s.AgentID, s.MarketID))
 }
 
+// over reports whether thesisPatience has passed since a time. It has since a time that a clock gave which was ahead.
+func over(at, now time.Time) bool {
+	return now.Sub(at) > thesisPatience || at.After(database.LatestPlausible(now))
+}
+
 // add adds a part to a row that isn't being published.
 func (p *Publisher) add(s *parts, part Part, now time.Time) error {
-	if s.published() && now.Sub(s.PublishedAt) <= thesisPatience {
+	if s.published() && !over(s.PublishedAt, now) {
 		switch {
 		case part.Confidence != nil && *part.Confidence == *s.Confidence, part.Confidence == nil && part.Thesis == s.Thesis:
 			return nil // a repeat
@@ -177,7 +182,7 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 				s.PublishedAt.Format(time.RFC3339), int(PartPatience/time.Minute))})
 		}
 	}
-	if s.published() || (s.Confidence == nil && now.Sub(s.BeganAt) > thesisPatience) {
+	if s.published() || (s.Confidence == nil && over(s.BeganAt, now)) {
 		*s = parts{AgentID: s.AgentID, MarketID: s.MarketID, ID: p.attempt(s, now), BeganAt: now}
 	}
 	if part.Confidence != nil {

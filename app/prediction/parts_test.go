@@ -101,6 +101,12 @@ func TestPartsBecomeOne(t *testing.T) {
 		{"newer thesis waits for longer", []step{
 			{0, "Why.", "kept"}, {9*time.Minute + 55*time.Second, "Changed.", "kept"}, {10 * time.Second, "0.6", "published"},
 		}, []string{"1 0.6 Changed."}},
+		{"the same parts after a clock was ahead", []step{
+			{24 * time.Hour, "0.6", "kept"}, {0, "Why.", "published"}, {-24 * time.Hour, "0.6", "kept"}, {0, "Why.", "published"},
+		}, []string{"1 0.6 Why.", "1 0.6 Why."}},
+		{"thesis from a clock that was ahead", []step{
+			{24 * time.Hour, "Why.", "kept"}, {-24 * time.Hour, "0.6", "kept"}, {0, "Now.", "published"},
+		}, []string{"1 0.6 Now."}},
 		{"thesis that waited too long", []step{{0, "Why.", "kept"}, {time.Hour, "0.6", "kept"}, {0, "Now.", "published"}}, []string{"1 0.6 Now."}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
