@@ -54,7 +54,7 @@ func (s *Site) event(c *fiber.Ctx, a address) error {
 	}
 	onPage := slices.DeleteFunc(slices.Clone(markets), func(m market.Market) bool { return !slices.Contains(shown, m.ID) })
 	p := s.eventProps(e, siblings, onPage)
-	p.From, p.Pages = from+1, a.pages(next)
+	p.Address, p.From, p.Pages = a.String(), from+1, a.pages(next)
 	p.Layout.NoIndex = a.narrowed()
 	if _, err := s.addConsensus(ctx, p.Rows); err != nil {
 		return err

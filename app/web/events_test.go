@@ -105,8 +105,8 @@ func TestEvent(t *testing.T) {
 	})
 }
 
-// TestAThousandSiblings checks that a page holds fifty outcomes, that the pages hold each outcome
-// once, and that a page runs as few queries as the page of a small event.
+// TestAThousandSiblings checks that a page holds fifty outcomes and refreshes these, that the pages
+// hold each outcome once, and that a page runs as few queries as the page of a small event.
 func TestAThousandSiblings(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -138,6 +138,9 @@ func TestAThousandSiblings(t *testing.T) {
 				t.Fatalf("page %d has %d outcomes", pages, rows.Length())
 			}
 			rows.Each(func(_ int, s *goquery.Selection) { seen[s.AttrOr("href", "")] = true })
+			if live := r.doc.Find("[data-hx-trigger=live]").AttrOr("data-hx-get", ""); live != path {
+				t.Errorf("%s is refreshed from %q", path, live)
+			}
 			path = r.doc.Find("a[rel=next]").AttrOr("href", "")
 		}
 		if pages != 20 || len(seen) != 1000 {

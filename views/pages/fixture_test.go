@@ -332,7 +332,7 @@ func eventPage() pages.EventProps {
 		}
 		series = append(series, line)
 	}
-	return pages.EventProps{Layout: frame("Who wins?", "/events/903", "/markets"), ID: "903", Title: "Who wins?", Category: "politics",
+	return pages.EventProps{Layout: frame("Who wins?", "/events/903", "/markets"), Address: "/events/903", ID: "903", Title: "Who wins?", Category: "politics",
 		Tags: []string{"elections", hostile}, Total: 120, Open: 119, Sum: p(1.043), Overround: p(0.043), Volume: p(4_200_000), ClosesAt: in(9 * day),
 		Description: "Resolves to Yes if it wins.", URL: "https://polymarket.com/event/x", Series: series[:5], Rows: rows, From: 1,
 		Pages: components.Pages{Next: "/events/903?cursor=x"}, Predictions: predictions()}
