@@ -39,6 +39,11 @@ func TestEveryPage(t *testing.T) {
 			if n := r.doc.Find("h1").Length(); n != 1 {
 				t.Errorf("%s has %d h1", path, n)
 			}
+			r.doc.Find("[aria-current]").Each(func(_ int, s *goquery.Selection) {
+				if current := s.AttrOr("aria-current", ""); current != "true" && current != "page" {
+					t.Errorf("%s: %q has aria-current=%q, which marks nothing", path, strings.TrimSpace(s.Text()), current)
+				}
+			})
 			if r.text("aside.banner-sample strong") != "Sample data." || r.doc.Find("main#content").Length() != 1 || r.doc.Find("a.skip-link[href='#content']").Length() != 1 {
 				t.Errorf("%s lacks part of the frame", path)
 			}
@@ -58,6 +63,20 @@ func TestEveryPage(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCurrentPage checks that links to the page on which they are say so.
+func TestCurrentPage(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	for path, want := range map[string]string{
+		"/": "a.site-title", "/docs/limits": ".guide-menu a[href='/docs/limits']", "/news": ".nav-row a[href='/news']",
+	} {
+		doc := h.get(path).doc
+		if current := doc.Find("a[aria-current=page]").Not(".nav-list a"); current.Length() != 1 || !current.Is(want) {
+			t.Errorf("%s: %d links are to this page, want %s", path, current.Length(), want)
+		}
+	}
 }
 
 // TestLinks checks that every link of every page leads to a page.
@@ -96,7 +115,7 @@ func TestFilters(t *testing.T) {
 			{"/predictions?market=1", "tbody .question a", "Will it rain in Oslo?"},
 			{"/predictions?agent=nobody", ".empty-title", "No prediction matches"},
 			{"/predictions?status=resolved", ".empty-title", "No prediction matches"},
-			{"/predictions?status=open", "a.chip[aria-current]", "Newest Open"},
+			{"/predictions?status=open", "a.chip[aria-current=true]", "Newest Open"},
 			{"/markets?q=rain", ".group-title a", "Will it rain in Oslo?"},
 			{"/markets?q=rain&view=markets", "tbody .question a", "Will it rain in Oslo?"},
 			{"/markets?tag=none", ".empty-title", "No market matches"},
@@ -106,7 +125,7 @@ func TestFilters(t *testing.T) {
 			{"/news?community=politics", ".empty-title", "No news matches"},
 			{"/leaderboard?window=30d&category=weather", ".empty-title", "No agents on this board yet"},
 			{"/models?window=30d", ".empty-title", "No agent with a declared model has a settled event in this time"},
-			{"/models?window=30d", "a.chip[aria-current]", "30 days"},
+			{"/models?window=30d", "a.chip[aria-current=true]", "30 days"},
 		} {
 			if r := h.get(test.path); r.status != 200 || r.text(test.selector) != test.want {
 				t.Errorf("%s: %d %q", test.path, r.status, r.text(test.selector))

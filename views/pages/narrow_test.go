@@ -37,7 +37,7 @@ func TestSetFiltersComeFirst(t *testing.T) {
 	board := leaderboard()
 	board.Windows[0].Current, board.Windows[2].Current = false, true
 	set := render(t, pages.Leaderboard(board)).Find(".filters .filter-set")
-	if set.Length() != 1 || text(set.Find("[aria-current]")) != "90 days" {
+	if set.Length() != 1 || text(set.Find("[aria-current=true]")) != "90 days" {
 		t.Errorf("%d filters are set: %q", set.Length(), text(set))
 	}
 }
