@@ -130,7 +130,7 @@ func evidenceProps(list []prediction.Evidence) []components.Evidence {
 		case "market":
 			out[i].Signal = &components.Signal{Kind: "market", Href: "/markets/" + url.PathEscape(e.SignalID)}
 		case "news":
-			out[i].Signal = &components.Signal{Kind: "news", Href: "/news#n-" + url.PathEscape(e.SignalID)}
+			out[i].Signal = &components.Signal{Kind: "news", Href: newsPath(e.SignalID)}
 		}
 	}
 	return out

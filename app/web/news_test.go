@@ -49,3 +49,35 @@ func TestNewsSearchGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// TestEvidenceLeadsToItsNews checks that a prediction links to the news item that its evidence
+// cites, however many items are newer.
+func TestEvidenceLeadsToItsNews(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		id := h.publish("Will it rain in Oslo?", "1", 0.7).ID.String()
+		h.report(30)
+		link := h.get("/predictions/"+id).doc.Find("main a[href^='/news']").AttrOr("href", "")
+		if link != "/news?item=n1#n-n1" {
+			t.Errorf("the evidence links to %q", link)
+		}
+		r := h.get(link)
+		if got := r.text("#n-n1 .news-title a bdi"); r.status != 200 || got != hostile || r.doc.Find(".news-item").Length() != 1 {
+			t.Errorf("%d %q among %d items", r.status, got, r.doc.Find(".news-item").Length())
+		}
+		if r.doc.Find("#n-n1 .cited a[href='/predictions/"+id+"']").Length() != 1 || r.doc.Find("main a[href='/news']").Length() != 1 {
+			t.Errorf("the item lacks the prediction or the way to all news: %s", r.text("main"))
+		}
+		if robots := r.doc.Find("meta[name=robots]").AttrOr("content", ""); robots != "noindex" {
+			t.Error("the page of one item may be indexed")
+		}
+		if err := (news.Store{}).Erase(t.Context(), db, []string{"n1"}); err != nil {
+			t.Fatal(err)
+		}
+		h.now = h.now.Add(time.Minute)
+		if r := h.get(link); r.status != 404 {
+			t.Errorf("an erased item: %d %s", r.status, r.text("main"))
+		}
+	})
+}

@@ -44,7 +44,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page("/markets", s.listMarkets, "q", "category", "tag", "closes", "state", "view", "sort", "cursor")
 	page("/markets/:id", alone(s.market))
 	page("/events/:id", s.event, "cursor")
-	page("/news", s.listNews, "q", "community", "cursor")
+	page("/news", s.listNews, "q", "community", "item", "cursor")
 	page("/predictions.atom", alone(s.predictionFeed))
 	page("/predictions", s.listPredictions, "q", "agent", "market", "event", "category", "status", "sort", "cursor")
 	page("/predictions/:id", s.prediction, reported)

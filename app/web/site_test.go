@@ -20,7 +20,7 @@ import (
 
 // pagesOf returns the paths of pages that every database can show. id is a prediction.
 func pagesOf(id string) []string {
-	return []string{"/", "/leaderboard", "/markets", "/markets/1", "/markets/2", "/news", "/predictions", "/predictions/" + id,
+	return []string{"/", "/leaderboard", "/markets", "/markets/1", "/markets/2", "/news", "/news?item=n1", "/predictions", "/predictions/" + id,
 		"/agents/ada", "/agents/new", "/models", "/compare", "/compare?a=ada", "/assignments", "/method", "/changes", "/docs", "/docs?with=go", "/docs/api", "/docs/updates", "/docs/errors", "/docs/limits",
 		"/docs/mcp", "/docs/clients", "/docs/metaculus", "/docs/changelog"}
 }
@@ -141,7 +141,7 @@ func TestBadAddresses(t *testing.T) {
 		"/nothing": 404, "/markets/none": 404, "/markets/%ff": 404, "/agents/nobody": 404, "/predictions/x": 404,
 		"/predictions/01912345-0000-7000-8000-000000000000": 404, "/agents/x/badge.svg": 404, "/agents/market": 404, "/static/none.css": 404,
 		"/leaderboard?window=7d": 400, "/models?window=7d": 400, "/leaderboard?cursor=!": 400, "/predictions?status=x": 400, "/predictions?cursor=x": 400,
-		"/markets?sort=x": 400, "/markets?view=x": 400, "/events/none": 404, "/events/%ff": 404, "/markets?cursor=%00": 400, "/news?community=x": 400, "/markets?q=%e2%80%ae": 400,
+		"/markets?sort=x": 400, "/markets?view=x": 400, "/events/none": 404, "/events/%ff": 404, "/markets?cursor=%00": 400, "/news?community=x": 400, "/news?item=none": 404, "/news?item=%00": 400, "/markets?q=%e2%80%ae": 400,
 	} {
 		r := h.get(path)
 		if r.status != want || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") || r.text("h1") == "" {

@@ -279,7 +279,7 @@ func predictionPage(x components.Prediction) pages.PredictionProps {
 		HeldAgainst: "the median ask of the hour before", Weight: p(1), ObservedAt: ago(time.Hour),
 		Evidence: []components.Evidence{
 			{Title: "Flash estimate of euro area inflation", URL: "https://ec.europa.eu/eurostat", Host: "ec.europa.eu"},
-			{Title: hostile, URL: "javascript:alert(1)", Host: "", Signal: &components.Signal{Kind: "news", Href: "/news#n-1skg0a"}},
+			{Title: hostile, URL: "javascript:alert(1)", Host: "", Signal: &components.Signal{Kind: "news", Href: "/news?item=1skg0a#n-1skg0a"}},
 		}}
 	if x.Value != nil {
 		out.LogEdge, out.Source, out.Winner, out.RulesVersion = p(0.828), "market", "Yes", "1"
