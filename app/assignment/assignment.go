@@ -152,13 +152,23 @@ func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Assignment,
 	return a, nil
 }
 
-// All returns the newest assignments for the admin pages, open or closed.
+// All returns assignments for the admin pages: the open ones, next due first, and then the closed ones, last due
+// first. So an open one is listed however many were opened since. The index has this order, so the closed ones needn't
+// all be read.
 func (s Store) All(ctx context.Context, db bun.IDB, limit int) ([]Assignment, error) {
-	list := []Assignment{}
-	err := db.NewSelect().Model(&list).OrderExpr("s.opens_at DESC, s.id DESC").Limit(int64(limit)).Scan(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list assignments: %w", err)
+	read := func(status Status, order string) (list []Assignment, err error) {
+		err = db.NewSelect().Model(&list).Where("s.status = ?", status).OrderExpr(order).Limit(int64(limit)).Scan(ctx)
+		return list, err
 	}
+	list, err := read(Open, "s.due_at, s.id")
+	if err != nil {
+		return nil, fmt.Errorf("list open assignments: %w", err)
+	}
+	closed, err := read(Closed, "s.due_at DESC, s.id DESC")
+	if err != nil {
+		return nil, fmt.Errorf("list closed assignments: %w", err)
+	}
+	list = append(list, closed[:min(len(closed), limit-len(list))]...)
 	for i := range list {
 		list[i].utc()
 	}

@@ -370,6 +370,37 @@ func TestWrittenByAdmin(t *testing.T) {
 	})
 }
 
+// TestAllBeginsWithOpen checks that an open assignment is listed, however many were opened and closed
+// since.
+func TestAllBeginsWithOpen(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		for i := range 8 {
+			opens := start.Add(time.Duration(i) * time.Hour)
+			d := assignment.Draft{Title: fmt.Sprint("closed ", i), OpensAt: opens, DueAt: opens.Add(days)}
+			if i < 2 {
+				d.Title, d.DueAt = fmt.Sprint("open ", i), start.Add(time.Duration(30-i)*days)
+			}
+			if _, err := create(t, db, d, start); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := store.CloseDue(t.Context(), db, start.Add(9*days)); err != nil {
+			t.Fatal(err)
+		}
+		for limit, want := range map[int]string{1: "open 1", 4: "open 1, open 0, closed 7, closed 6", 100: "open 1, open 0, closed 7, closed 6, closed 5, closed 4, closed 3, closed 2"} {
+			all, err := store.All(t.Context(), db.Reader, limit)
+			var got []string
+			for _, a := range all {
+				got = append(got, a.Title)
+			}
+			if err != nil || strings.Join(got, ", ") != want {
+				t.Errorf("limit %d: got %q, %v; want %s", limit, got, err, want)
+			}
+		}
+	})
+}
+
 // create, update and closeNow call the store's methods, each in a separate transaction.
 func create(t *testing.T, db *database.DB, d assignment.Draft, now time.Time) (a *assignment.Assignment, err error) {
 	err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
