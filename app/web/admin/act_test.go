@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -308,13 +309,17 @@ func TestSystemPageShowsBackups(t *testing.T) {
 	})
 }
 
-// TestCSVIsHarmless checks that a spreadsheet doesn't run a name as a formula.
+// TestCSVIsHarmless checks that a spreadsheet doesn't run a text as a formula, and that it can read
+// every number.
 func TestCSVIsHarmless(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		b.follow("/admin/agents/ada", "/admin/agents/ada/status", url.Values{"note": {"@SUM(A1)"}})
+		h.exec(`INSERT INTO board_rows (span, category, agent_id, position, model, reference, provisional, skill, skill_low, events, cluster_sum, cluster_squares, disagreements, resolved)
+			VALUES ('all', '', ?, ?, '', FALSE, FALSE, -1.25, -0.00001, 3, 0, 0, 0, 0)`, h.agent.ID, h.agent.ID[:])
+		number := regexp.MustCompile(`^-\d+(\.\d+)?(e-\d+)?$`)
 		for path, want := range map[string]string{"/admin/agents?format=csv": "'=Ada", "/admin/audit?format=csv&action=agent_disabled": "'@SUM(A1)"} {
 			r := b.get(path)
 			if !strings.HasPrefix(r.header.Get("Content-Type"), "text/csv") {
@@ -324,8 +329,11 @@ func TestCSVIsHarmless(t *testing.T) {
 			if err != nil || len(rows) != 2 || !strings.Contains(strings.Join(rows[1], "|"), want) {
 				t.Errorf("%s: %v, %v", path, rows, err)
 			}
+			if i := slices.Index(rows[0], "skill"); i >= 0 && (rows[1][i] != "-1.25" || rows[1][i+1] != "-1e-05") {
+				t.Errorf("%s: the skill is %q, from %q", path, rows[1][i], rows[1][i+1])
+			}
 			for _, cell := range rows[1] {
-				if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
+				if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) && !number.MatchString(cell) {
 					t.Errorf("%s: a spreadsheet runs %q", path, cell)
 				}
 			}

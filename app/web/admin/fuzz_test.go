@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/csv"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -43,10 +44,11 @@ func FuzzQuery(f *testing.F) {
 // FuzzCSV checks that an exported row is read back unchanged, except for the apostrophe before a cell
 // that a spreadsheet would run as a formula.
 func FuzzCSV(f *testing.F) {
-	for _, seed := range [][2]string{{"=1+1", "a"}, {"@x", `"`}, {"a\nb", ","}, {"", "\t"}, {"\r", "'"}} {
+	for _, seed := range [][2]string{{"=1+1", "a"}, {"@x", `"`}, {"a\nb", ","}, {"", "\t"}, {"\r", "'"}, {"-1.25", "-1e-05"}, {"-1+1", "+1"}, {"-1\n", "--1"}} {
 		f.Add(seed[0], seed[1])
 	}
 	app := fiber.New()
+	number := regexp.MustCompile(`^-\d+(\.\d+)?(e[+-]\d+)?$`)
 	f.Fuzz(func(t *testing.T, a, b string) {
 		c := app.AcquireCtx(&fasthttp.RequestCtx{})
 		defer app.ReleaseCtx(c)
@@ -58,7 +60,7 @@ func FuzzCSV(f *testing.F) {
 			t.Fatalf("%q %q become %q: %v", a, b, row, err)
 		}
 		for i, cell := range []string{a, b} {
-			if row[i] != "" && strings.ContainsRune("=+-@\t\r\n", rune(row[i][0])) {
+			if row[i] != "" && strings.ContainsRune("=+-@\t\r\n", rune(row[i][0])) && !number.MatchString(row[i]) {
 				t.Errorf("%q is a formula: %q", cell, row[i])
 			}
 			if want := strings.ReplaceAll(cell, "\r\n", "\n"); strings.TrimPrefix(strings.ReplaceAll(row[i], "\r\n", "\n"), "'") != strings.TrimPrefix(want, "'") {

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -112,13 +113,19 @@ func export(head []string, page func(cursor string) (rows [][]string, next strin
 	}
 }
 
+// negative matches a plain negative number. CSVCell would make it a text, with which a spreadsheet
+// can't calculate.
+var negative = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?$`)
+
 // sendCSV sends rows as a CSV file.
 func sendCSV(c *fiber.Ctx, name string, rows [][]string) error {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	for _, row := range rows {
 		for i := range row {
-			row[i] = plaintext.CSVCell(row[i])
+			if !negative.MatchString(row[i]) {
+				row[i] = plaintext.CSVCell(row[i])
+			}
 		}
 		if err := w.Write(row); err != nil {
 			return fmt.Errorf("write csv: %w", err)
