@@ -52,6 +52,7 @@ type RulingPrediction struct {
 	Value                  *float64
 	Happened               string // name of the winning outcome
 	Source, Reason         string // source of the result
+	Ruled                  bool   // an admin ruled on this prediction alone, and not on its market
 	Brier, Edge            *float64
 	Hidden                 bool   // an admin has hidden this text, and not only all texts of its agent
 	TextsHidden            bool   // all texts of its agent are hidden

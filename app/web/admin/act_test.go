@@ -224,6 +224,34 @@ func TestRulings(t *testing.T) {
 	})
 }
 
+// TestVoidOnMarket checks that the page of a void prediction on a market offers no ruling. It leads
+// to the market if that decides the prediction, and else says that the void is final.
+func TestVoidOnMarket(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		b := h.signedIn("eve")
+		const market, rule = "/admin/settlement/markets/1", "section[aria-labelledby=rule] "
+		page := "/admin/settlement/predictions/" + h.onMarket.ID.String()
+		b.follow(market+"?kind=market_voided&note=Unclear.", market, nil)
+		r := b.get(page)
+		if got := r.text(rule + "p"); got != "This prediction is void. Its market decides it: 1" || r.doc.Find(rule+"a[href='"+market+"']").Length() != 1 {
+			t.Errorf("after a void of its market: %q", got)
+		}
+		if r.doc.Find(rule+"form").Length() != 0 {
+			t.Error("the page has a form without a ruling")
+		}
+		b.follow(market+"?kind=market_corrected&outcome=Yes&note=It+rained.", market, nil)
+		if got := b.get(page).text(rule + "option"); got != "Void: exclude it from all scores" {
+			t.Errorf("once its market is decided: %q", got)
+		}
+		r = b.follow(page+"?kind=prediction_voided&note=Unclear.", page, nil)
+		if got := r.text(rule + "p"); !strings.Contains(got, "Its market no longer decides it") || r.doc.Find(rule+"form").Length() != 0 {
+			t.Errorf("after its own void: %q", got)
+		}
+	})
+}
+
 func (h *house) count(query string, args ...any) (n int) {
 	h.t.Helper()
 	if err := h.db.NewRaw(query, args...).Scan(h.t.Context(), &n); err != nil {

@@ -176,7 +176,7 @@ func rulingPrediction(r *prediction.Record) *views.RulingPrediction {
 	return &views.RulingPrediction{
 		ID: r.ID.String(), Title: r.Title, Thesis: r.Thesis, AgentHandle: r.Agent.Handle, AgentName: r.Agent.Name,
 		Confidence: r.Confidence, Status: string(r.Status), MarketID: r.MarketID, Outcome: r.Outcome,
-		Value: r.ResolutionValue, Happened: r.ResolutionOutcome, Source: r.ResolutionSource, Reason: r.ResolutionNote,
+		Value: r.ResolutionValue, Happened: r.ResolutionOutcome, Source: r.ResolutionSource, Reason: r.ResolutionNote, Ruled: r.Ruled,
 		Brier: r.Brier, Edge: points(r.Edge), Hidden: r.HiddenAlone, TextsHidden: r.Agent.Visibility.HidesTexts(), Until: until(r), HorizonAt: r.HorizonAt, CreatedAt: r.CreatedAt,
 	}
 }
