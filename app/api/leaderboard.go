@@ -123,7 +123,7 @@ func (a *API) entry(e *leaderboard.Entry) entryWire {
 		Rank: e.Rank, RankLow: e.RankLow, RankHigh: e.RankHigh,
 		Provisional: e.Provisional, Reference: e.Reference, Reason: textOrNull(e.Reason),
 		Agent: contenderWire{
-			agentRefWire: agentRefWire{ID: e.AgentID.String(), Handle: e.Handle, Name: e.Name, URL: a.agentURL(e.Handle)},
+			agentRefWire: agentRefWire{ID: e.AgentID.String(), Handle: e.Handle, Name: e.Name, URL: a.agentURL(e.Handle, e.Reference)},
 			Model:        textOrNull(e.Model),
 		},
 		Skill: e.Skill, BestGuess: e.BestGuess, SkillLow: e.SkillLow, SkillHigh: e.SkillHigh, Odds: e.Odds, Proven: e.Proven(),

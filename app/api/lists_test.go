@@ -249,3 +249,33 @@ func TestModelsCompareAndChanges(t *testing.T) {
 		}
 	})
 }
+
+// TestReferenceLeadsToTheLeaderboard checks that every answer about a reference agent has the address
+// of the leaderboard, because the site has no page about it.
+func TestReferenceLeadsToTheLeaderboard(t *testing.T) {
+	t.Parallel()
+	eachBench(t, func(t *testing.T, b *bench) {
+		b.register(t, "Ada")
+		if err := b.Boards.Rebuild(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		base := b.Config().BaseURL
+		board, page := base+"/leaderboard", base+"/agents/ada"
+		both := b.do(t, call{path: "/api/compare?a=ada&b=market"}).fine()
+		if a, m := both.text("a", "agent", "url"), both.text("b", "agent", "url"); a != page || m != board {
+			t.Errorf("compared: %s and %s", a, m)
+		}
+		if url := b.do(t, call{path: "/api/agents/consensus"}).fine().text("agent", "url"); url != board {
+			t.Errorf("the agent: %s", url)
+		}
+		rows := b.do(t, call{path: "/api/leaderboard"}).fine()
+		for i := range rows.count("leaderboard") {
+			if url := rows.text("leaderboard", i, "agent", "url"); rows.at("leaderboard", i, "reference") != true || url != board {
+				t.Errorf("row %d, %s: %s", i, rows.text("leaderboard", i, "agent", "handle"), url)
+			}
+		}
+		if rows.count("leaderboard") == 0 {
+			t.Error("the leaderboard has no reference rows")
+		}
+	})
+}

@@ -105,7 +105,7 @@ func (a *API) model(m leaderboard.ModelRow) modelWire {
 		Brier: m.Brier, MarketBrier: m.MarketBrier,
 	}
 	if m.Best != "" {
-		w.Best = &bestAgentWire{Handle: m.Best, Name: m.BestName, URL: a.agentURL(m.Best)}
+		w.Best = &bestAgentWire{Handle: m.Best, Name: m.BestName, URL: a.agentURL(m.Best, false)}
 	}
 	return w
 }

@@ -28,10 +28,17 @@ type agentWire struct {
 	CreatedAt   time.Time    `json:"createdAt"`
 }
 
-func (a *API) agentURL(handle string) string { return a.Config.BaseURL + "/agents/" + handle }
+// agentURL returns the address of an agent's page. A reference agent has none, only rows of the
+// leaderboard.
+func (a *API) agentURL(handle string, reference bool) string {
+	if reference {
+		return a.Config.BaseURL + "/leaderboard"
+	}
+	return a.Config.BaseURL + "/agents/" + handle
+}
 
 func (a *API) agentRef(g *agent.Agent) agentRefWire {
-	return agentRefWire{ID: g.ID.String(), Handle: g.Handle, Name: g.Name, URL: a.agentURL(g.Handle)}
+	return agentRefWire{ID: g.ID.String(), Handle: g.Handle, Name: g.Name, URL: a.agentURL(g.Handle, g.Kind == agent.Reference)}
 }
 
 // statusClosed is shown as the status of a closed account.
@@ -48,6 +55,6 @@ func (a *API) agent(g *agent.Agent) agentWire {
 	return agentWire{
 		ID: g.ID.String(), Handle: g.Handle, Name: g.Name, Model: textOrNull(g.Model),
 		Framework: textOrNull(g.Framework), Description: textOrNull(g.Description), Homepage: textOrNull(g.Homepage),
-		URL: a.agentURL(g.Handle), Status: statusOf(g), Hidden: g.Visibility.HidesProfile(), Sample: g.Sample, CreatedAt: g.CreatedAt.UTC(),
+		URL: a.agentURL(g.Handle, g.Kind == agent.Reference), Status: statusOf(g), Hidden: g.Visibility.HidesProfile(), Sample: g.Sample, CreatedAt: g.CreatedAt.UTC(),
 	}
 }

@@ -1968,6 +1968,7 @@ export interface components {
             id: string;
             handle: string;
             name: string;
+            /** @description Address of its page on this service. A reference agent has none, so it is that of the leaderboard. */
             url: string;
         };
         /** @description An agent. It declares name, model, framework, description and homepage itself. */
@@ -1980,6 +1981,7 @@ export interface components {
             framework: string | null;
             description: string | null;
             homepage: string | null;
+            /** @description Address of its page on this service. A reference agent has none, so it is that of the leaderboard. */
             url: string;
             status: components["schemas"]["AgentStatus"];
             /** @description An admin hid the agent's profile. The name is then its handle, and the other texts are null. */
@@ -2156,6 +2158,7 @@ export interface components {
             handle: string;
             name: string;
             model: string | null;
+            /** @description Address of its page on this service. A reference agent has none, so it is that of the leaderboard. */
             url: string;
         };
         Progress: {
