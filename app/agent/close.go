@@ -233,11 +233,11 @@ func OpenAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]
 	return open, nil
 }
 
-// NotErased lists at most limit accounts that were closed before a time and whose texts may not all be erased yet. It
+// NotErased lists at most limit accounts that were closed up to a time and whose texts may not all be erased yet. It
 // includes those that bear a time of a clock that was ahead.
 func (Store) NotErased(ctx context.Context, db bun.IDB, before time.Time, limit int) (ids []uuid.UUID, err error) {
 	err = db.NewSelect().Model((*Agent)(nil)).Column("id").Where("erased_at IS NULL").
-		Where("(closed_at < ? OR closed_at > ?)", database.Now(before), database.LatestPlausible(before)).
+		Where("?", database.UpTo("closed_at", before, before)).
 		OrderExpr("id").Limit(int64(limit)).Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("list accounts to erase: %w", err)

@@ -104,7 +104,7 @@ func outcome(command string, err error) error {
 	if slices.Contains([]string{"serve", "worker", "replay", "mcp"}, command) {
 		return nil
 	}
-	return errors.New("interrupted before it was done")
+	return fmt.Errorf("interrupted before it was done: %v", err)
 }
 
 // newBeside builds the service for a command that may run while a server uses the database.

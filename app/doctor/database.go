@@ -202,12 +202,11 @@ func (d *doctor) readings(ctx context.Context, db *database.DB) {
 		switch {
 		case f.LastError != "" && f.Failures == 0:
 			d.say(warn, "readings", "%s: %s. A part of it could not be read (%s)", f.Feed, last, f.LastError)
-			continue
 		case f.LastError != "":
 			d.say(warn, "readings", "%s: %s. The latest reading failed (%s, %d in a row)", f.Feed, last, f.LastError, f.Failures)
-			continue
+		default:
+			d.say(fine, "readings", "%s: %s", f.Feed, last)
 		}
-		d.say(fine, "readings", "%s: %s", f.Feed, last)
 	}
 }
 

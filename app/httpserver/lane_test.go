@@ -135,7 +135,7 @@ func TestPlaceRests(t *testing.T) {
 				leave()
 				next.Wait()
 				if l.busy != 0 {
-					t.Error("the place is still taken, although nobody waits")
+					t.Error("the place is still taken after both requests have left it")
 				}
 			})
 		})

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/schema"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/plaintext"
@@ -349,21 +348,14 @@ const (
 	inactiveAfter = 24 * time.Hour
 )
 
-// longAgo returns the condition that a time lies at least age ago, or in a future that only a clock that was ahead can
-// have written.
-func longAgo(column string, now time.Time, age time.Duration) schema.QueryWithArgs {
-	c := bun.Safe(column)
-	return bun.SafeQuery("(? <= ? OR ? > ?)", c, database.Now(now.Add(-age)), c, database.LatestPlausible(now))
-}
-
 // Forgotten lists up to limit live markets that look open but weren't observed for an hour, longest unobserved first.
 // Readings no longer include them, so they must be requested by id to learn whether they closed. A market that such a
 // request missed is listed again an hour later.
 func (Store) Forgotten(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]string, error) {
 	var out []string
 	err := db.NewSelect().Model((*Market)(nil)).Column("id").
-		Where("m.closed = FALSE").Where("?", longAgo("m.observed_at", now, forgottenAfter)).
-		Where("m.missed_at IS NULL OR ?", longAgo("m.missed_at", now, forgottenAfter)).
+		Where("m.closed = FALSE").Where("?", database.UpTo("m.observed_at", now.Add(-forgottenAfter), now)).
+		Where("m.missed_at IS NULL OR ?", database.UpTo("m.missed_at", now.Add(-forgottenAfter), now)).
 		Where("m.active AND NOT m.sample").
 		OrderExpr("m.observed_at").Limit(int64(limit)).Scan(ctx, &out)
 	if err != nil {
@@ -378,7 +370,7 @@ func (Store) Inactive(ctx context.Context, db bun.IDB, now time.Time, limit int)
 	const requested = "COALESCE(m.missed_at, m.observed_at)"
 	var out []string
 	err := db.NewSelect().Model((*Market)(nil)).Column("id").
-		Where("NOT m.closed").Where("NOT m.active").Where("NOT m.sample").Where("?", longAgo(requested, now, inactiveAfter)).
+		Where("NOT m.closed").Where("NOT m.active").Where("NOT m.sample").Where("?", database.UpTo(requested, now.Add(-inactiveAfter), now)).
 		OrderExpr(requested).Limit(int64(limit)).Scan(ctx, &out)
 	if err != nil {
 		return nil, fmt.Errorf("list inactive markets: %w", err)
@@ -393,7 +385,7 @@ func (Store) Missed(ctx context.Context, db bun.IDB, missing []string, now time.
 		_, err := db.NewUpdate().Model((*Market)(nil)).
 			Set("active = (active AND (missed_at IS NULL OR missed_at > ?))", database.LatestPlausible(now)).
 			Set("missed_at = ?", database.Now(now)).
-			Where("id IN ?", bun.Tuple(part)).Where("missed_at IS NULL OR ?", longAgo("missed_at", now, forgottenAfter)).Exec(ctx)
+			Where("id IN ?", bun.Tuple(part)).Where("missed_at IS NULL OR ?", database.UpTo("missed_at", now.Add(-forgottenAfter), now)).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("record missed markets: %w", err)
 		}

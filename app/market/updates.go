@@ -25,8 +25,8 @@ type told struct {
 // rounding makes sure that 0.55 − 0.5 counts as 0.05.
 const rounding = 1e-9
 
-// tell records updates at the time now for the stored markets that moved or closed since their latest update. The time
-// of the reading may be long before: nobody could know of the change until it was stored.
+// tell records updates for the stored markets that moved or closed since their latest update. An update bears the time
+// now, when the change is stored, and not that of the reading, which may be long before.
 func tell(ctx context.Context, db bun.IDB, part []Market, now time.Time) error {
 	const moved = "m.told_price IS NULL OR abs(m.probability - m.told_price) >= ?"
 	var list []told

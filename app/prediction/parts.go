@@ -165,7 +165,8 @@ func (p *Publisher) attempt(s *parts, now time.Time) uuid.UUID {
 	return uuid.NewSHA1(s.ID, fmt.Appendf(nil, "%s %s", s.AgentID, s.MarketID))
 }
 
-// over reports whether thesisPatience has passed since a time. It has since a time that a clock gave which was ahead.
+// over reports whether thesisPatience has passed since a time. A time that only a clock ahead can have given counts as
+// long past.
 func over(at, now time.Time) bool {
 	return now.Sub(at) > thesisPatience || at.After(database.LatestPlausible(now))
 }
@@ -234,7 +235,7 @@ func (p *Publisher) endParts(ctx context.Context, s *parts, query string, args .
 func (p *Publisher) PublishParts(ctx context.Context, before time.Time) (more bool, err error) {
 	var list []parts
 	err = p.db.Reader.NewSelect().Model(&list).Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").
-		Where("(s.began_at <= ? OR s.began_at > ?)", database.Now(before), database.LatestPlausible(before)).OrderExpr("s.began_at").Limit(maxParts).Scan(ctx)
+		Where("?", database.UpTo("s.began_at", before, before)).OrderExpr("s.began_at").Limit(maxParts).Scan(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for waiting parts: %w", err)
 	}
