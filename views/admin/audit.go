@@ -89,4 +89,19 @@ type RefusedProps struct {
 	Detail  string
 	Back    string
 	Entries []Entry // the latest acts on the same target
+	// Typed holds the fields of the refused form by their names.
+	Typed map[string]string
+}
+
+// typed lists the texts that the admin has typed, so that they can be sent again.
+func (p *RefusedProps) typed() facts {
+	list := facts{}
+	list.addText("Handle", p.Typed["handle"])
+	for _, f := range assignmentFields {
+		list.addText(f.label, p.Typed[f.name])
+	}
+	list.addText("Instructions", p.Typed["instructions"])
+	list.addText("Reason", p.Typed["note"])
+	list.addText("Note", p.Typed["text"])
+	return list
 }

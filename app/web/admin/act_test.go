@@ -111,6 +111,9 @@ func TestSecondAdminSeesWhatChanged(t *testing.T) {
 		if r.status != 409 || !strings.Contains(r.text("main"), "eve") || !strings.Contains(r.text("main"), "spam") {
 			t.Errorf("disable twice: %d %s", r.status, r.text("main"))
 		}
+		if got := r.text("#typed + dl"); !strings.Contains(got, "also spam") {
+			t.Errorf("the typed reason is lost: %q", got)
+		}
 
 		ruling := "/admin/settlement/predictions/" + h.due.ID.String()
 		preview := "?kind=prediction_settled&note=seen&outcome="
@@ -133,6 +136,9 @@ func TestSecondAdminSeesWhatChanged(t *testing.T) {
 		eve.follow("/admin/assignments/"+h.assignment(), "/admin/assignments/"+h.assignment(), url.Values{"title": {"Will it thaw?"}, "instructions": {"Say."}})
 		if r = olaf.do("POST", "/admin/assignments/"+h.assignment(), form); r.status != 409 || !strings.Contains(r.text("main"), "Will it thaw?") {
 			t.Errorf("edit twice: %d %s", r.status, r.text("main"))
+		}
+		if got := r.text("#typed + dl"); !strings.Contains(got, "Will it snow?") {
+			t.Errorf("the typed question is lost: %q", got)
 		}
 	})
 }

@@ -26,14 +26,15 @@ func about(err error, name, back string) error {
 	return target{err, name, back}
 }
 
-// refused shows the refusal of an act as a page that says who changed what in the meantime. It
-// returns other errors to the server.
+// refused shows the refusal of an act as a page that says who changed what in the meantime, and what the admin
+// has typed. It returns other errors to the server.
 func (d *Site) refused(v *visit, err error) error {
 	refusal, ok := errors.AsType[*problem.Error](err)
 	if !ok || v.Method() != fiber.MethodPost || (refusal.Status != 409 && refusal.Status != 422) {
 		return err
 	}
-	p := views.RefusedProps{Frame: d.frame(v, refusal.Title, ""), Detail: refusal.Detail, Back: "/admin"}
+	p := views.RefusedProps{Frame: d.frame(v, refusal.Title, ""), Detail: refusal.Detail, Back: "/admin", Typed: map[string]string{}}
+	v.Request().PostArgs().VisitAll(func(name, _ []byte) { p.Typed[string(name)] = v.form(string(name)) })
 	if t, ok := errors.AsType[target](err); ok {
 		p.Back = t.back
 		if refusal.Status == 409 {
