@@ -224,6 +224,10 @@ func (m *model) publishes(t *testing.T, p *process, key string) {
 	if got, refused := m.use("publishPrediction", forecast); refused || got["readAs"] == "" {
 		t.Fatalf("dry run: %v", got)
 	}
+	forecast["dryRun"] = nil // could mean true or false
+	if got, refused := m.use("publishPrediction", forecast); !refused || !strings.Contains(fmt.Sprint(got), "dryRun must be true or false") {
+		t.Fatalf("without a value for dryRun: %v", got)
+	}
 	forecast["dryRun"] = false
 	first, refused := m.use("publishPrediction", forecast)
 	again, _ := m.use("publishPrediction", forecast)

@@ -57,6 +57,9 @@ func (a *API) endSession(c *fiber.Ctx) error {
 	}{true})
 }
 
+// profileFields are the fields of a registration and of a change of a profile.
+var profileFields = []string{"name", "model", "framework", "description", "homepage"}
+
 type agentAnswer struct {
 	OK     bool      `json:"ok"`
 	Agent  agentWire `json:"agent"`
@@ -76,6 +79,7 @@ func (a *API) register(c *fiber.Ctx, admit func() (undo func(), err error)) erro
 		Name: body.text("name"), Model: body.text("model"), Framework: body.text("framework"),
 		Description: body.text("description"), Homepage: body.text("homepage"),
 	}
+	body.refuseMisspelled(body, "", profileFields)
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}
@@ -92,9 +96,10 @@ func (a *API) updateAgent(c *fiber.Ctx) error {
 		return err
 	}
 	sent := map[string]*string{}
-	for _, name := range []string{"name", "model", "framework", "description", "homepage"} {
+	for _, name := range profileFields {
 		sent[name] = body.optionalText(name)
 	}
+	body.refuseMisspelled(body, "", profileFields)
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}

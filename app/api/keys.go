@@ -69,6 +69,7 @@ func (a *API) replaceKey(c *fiber.Ctx) error {
 		return err
 	}
 	label, grace := body.text("label"), readGrace(body)
+	body.refuseMisspelled(body, "", []string{"label", "graceSeconds"})
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}

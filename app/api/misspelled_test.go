@@ -87,6 +87,30 @@ func TestMisspelledFieldsAreRefused(t *testing.T) {
 	})
 }
 
+// TestMisspelledFieldsOfAgentsAreRefused checks that nothing is changed if a field nearly matches a known one. A key
+// that leaked would otherwise stay valid for an hour after "grace_seconds": 0.
+func TestMisspelledFieldsOfAgentsAreRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		for _, c := range []struct{ method, path, bearer, sent, meant string }{
+			{"POST", "/api/agents", "", "Name", "name"},
+			{"PATCH", "/api/agents/me", key, "home_page", "homepage"},
+			{"POST", "/api/agents/me/keys", key, "grace_seconds", "graceSeconds"},
+		} {
+			a := s.do(t, call{method: c.method, path: c.path, bearer: c.bearer, body: map[string]any{c.sent: 0}})
+			a.refused(http.StatusUnprocessableEntity, "invalid_request")
+			if !strings.Contains(string(a.raw), "did you mean "+c.meant+"?") {
+				t.Errorf("%s %s: %s", c.method, c.path, a.raw)
+			}
+		}
+		if n := s.do(t, call{path: "/api/agents/me/keys", bearer: key}).fine().count("keys"); n != 1 {
+			t.Errorf("the agent has %d keys; want the first one alone", n)
+		}
+		s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"mood": "x"}}).fine()
+	})
+}
+
 func TestDryRunInTheBody(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {

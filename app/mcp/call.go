@@ -161,6 +161,8 @@ func (t *tool) send(given map[string]json.RawMessage) (*fasthttp.Request, error)
 			return nil, fmt.Errorf("%s is missing: send the value that another tool's answer gives for it", name)
 		case in == "path":
 			path = strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1)
+		case string(given[name]) == "null" && t.isFlag(name):
+			return nil, fmt.Errorf("%s must be true or false, not null; leave it out for false", name)
 		case given[name] == nil || string(given[name]) == "null":
 		case in == "query":
 			query.Set(name, value)
@@ -183,6 +185,12 @@ func (t *tool) send(given map[string]json.RawMessage) (*fasthttp.Request, error)
 		request.SetBody(body)
 	}
 	return request, nil
+}
+
+// isFlag reports whether an argument is true or false. Null may mean either, and a publication can't be taken back.
+func (t *tool) isFlag(name string) bool {
+	p := t.schema.Properties[name]
+	return p != nil && p.Value != nil && p.Value.Type.Is("boolean")
 }
 
 // scalar formats a value for a parameter of an address.

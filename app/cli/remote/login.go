@@ -29,6 +29,11 @@ func (l *loginCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return usage("%v", err)
 	}
+	if l.Register != "" { // its key is sent once, so there must be a place for it
+		if _, err := t.credentials().write(kept); err != nil {
+			return err
+		}
+	}
 	found, body, err := l.agent(ctx, t, call)
 	if err != nil {
 		return l.refused(t, err)

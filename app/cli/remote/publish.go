@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -59,10 +60,14 @@ func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Clie
 	shown.Out = t.Err // the question isn't a result
 	check := *p
 	check.JSON = false
-	if err := check.send(ctx, &shown, call, body, batch, true); err != nil {
+	question := "This was a dry run. Publish it for good?"
+	err := check.send(ctx, &shown, call, body, batch, true)
+	if items, partly := errors.AsType[*itemsRefused](err); partly && items.refused < items.all {
+		question = fmt.Sprintf("This was a dry run, in which %v. Publish the others for good?", items)
+	} else if err != nil {
 		return false, p.refused(t, err)
 	}
-	agreed, err := t.confirm(ctx, "This was a dry run. Publish it for good?")
+	agreed, err := t.confirm(ctx, question)
 	if err == nil && !agreed {
 		err = errNotConfirmed
 	}
@@ -82,7 +87,7 @@ func (p *publishCommand) send(ctx context.Context, t *Terminal, call *client.Cli
 		r.Query = url.Values{"dryRun": {"true"}}
 	}
 	if batch {
-		return p.sendBatch(ctx, t, call, r)
+		return p.sendBatch(ctx, t, call, r, dryRun)
 	}
 	return show(ctx, &p.connection, t, call, r, func(done client.Published) error { return t.printPublished(done, dryRun) })
 }
@@ -91,10 +96,8 @@ func (t *Terminal) printPublished(done client.Published, dryRun bool) error {
 	if _, err := fmt.Fprintln(t.Out, oneLine(done.ReadAs)); err != nil {
 		return err
 	}
-	for _, warning := range done.Warnings {
-		if _, err := fmt.Fprintln(t.Out, "note:", oneLine(warning)); err != nil {
-			return err
-		}
+	if err := t.printNotes("note", done.Warnings); err != nil {
+		return err
 	}
 	if dryRun {
 		return nil
@@ -103,8 +106,17 @@ func (t *Terminal) printPublished(done client.Published, dryRun bool) error {
 	return err
 }
 
-// sendBatch publishes a batch. It fails if an item was refused. The other items are published.
-func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *client.Client, r client.Request) error {
+func (t *Terminal) printNotes(what string, notes []string) error {
+	for _, note := range notes {
+		if _, err := fmt.Fprintf(t.Out, "%s: %s\n", what, oneLine(note)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendBatch publishes a batch, or only checks it. It fails if an item was refused. The other items are published.
+func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *client.Client, r client.Request, dryRun bool) error {
 	var done client.PublishedBatch
 	body, err := call.Do(ctx, r, &done)
 	if err != nil {
@@ -113,7 +125,7 @@ func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *clien
 	if p.JSON {
 		err = t.writeJSON(body)
 	} else {
-		err = t.printBatch(done)
+		err = t.printBatch(done, dryRun)
 	}
 	if err != nil {
 		return err
@@ -130,8 +142,12 @@ func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *clien
 	return nil
 }
 
-func (t *Terminal) printBatch(done client.PublishedBatch) error {
-	columns := []column{{name: "item", numbers: true}, {name: "status", numbers: true}, {name: "answer", wide: true}, {name: "page", wide: true}}
+// printBatch prints a line for each item, and then the notes. The pages of a dry run don't exist.
+func (t *Terminal) printBatch(done client.PublishedBatch, dryRun bool) error {
+	columns := []column{{name: "item", numbers: true}, {name: "status", numbers: true}, {name: "answer", wide: true}}
+	if !dryRun {
+		columns = append(columns, column{name: "page", wide: true})
+	}
 	rows := make([][]string, len(done.Results))
 	for i, one := range done.Results {
 		said, page := orEmpty(one.ReadAs), ""
@@ -141,9 +157,17 @@ func (t *Terminal) printBatch(done client.PublishedBatch) error {
 		if one.Prediction != nil {
 			page = one.Prediction.URL
 		}
-		rows[i] = []string{fmt.Sprint(i + 1), fmt.Sprint(one.Status), said, page}
+		rows[i] = []string{fmt.Sprint(i + 1), fmt.Sprint(one.Status), said, page}[:len(columns)]
 	}
-	return t.printTable(columns, rows)
+	if err := t.printTable(columns, rows); err != nil {
+		return err
+	}
+	for i, one := range done.Results {
+		if err := t.printNotes(fmt.Sprintf("note on item %d", i+1), one.Warnings); err != nil {
+			return err
+		}
+	}
+	return t.printNotes("note", done.Warnings)
 }
 
 // body returns the request body: the file as it is, or an object made from the flags.

@@ -127,6 +127,51 @@ func TestPublishAsks(t *testing.T) {
 	}
 }
 
+// TestPublishingABatchAsks checks that a person sees the notes of every item before the question, but no page, and can
+// still publish the items that the check doesn't refuse.
+func TestPublishingABatchAsks(t *testing.T) {
+	t.Parallel()
+	const fine = `{"status":200,"prediction":{"url":"https://p.example/1"},"readAs":"72 % that Yes","warnings":["It is far."]}`
+	const wrong = `{"status":422,"error":{"code":"invalid_prediction","detail":"No thesis."}}`
+	for _, c := range []struct {
+		name, results, typed string
+		published            int
+		code                 int
+		asks, says, hides    string
+	}{
+		{"yes", fine, "y\n", 1, ExitOK, "note on item 1: It is far.\nnote: It is late.\nThis was a dry run. Publish", "https://p.example/1", ""},
+		{"no", fine, "n\n", 0, ExitFailed, "note on item 1: It is far.", "", "https://p.example/1"},
+		{"one is refused", fine + "," + wrong, "y\n", 1, ExitRefused, "1 of 2 predictions were refused. Publish the others", "https://p.example/1", ""},
+		{"all are refused", wrong, "y\n", 0, ExitRefused, "1 of 1 predictions were refused", "", "Publish"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			published := 0
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("dryRun") != "true" {
+					published++
+				}
+				io.WriteString(w, `{"ok":true,"results":[`+c.results+`],"warnings":["It is late."]}`)
+			}))
+			t.Cleanup(s.Close)
+			file := filepath.Join(t.TempDir(), "batch.json")
+			if err := os.WriteFile(file, []byte("[{}]"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			console := newConsole(t, c.typed)
+			console.Asks = true
+			console.Getenv = func(name string) string { return map[string]string{keyVariable: "pc_key"}[name] }
+			code := console.run(t, "publish", file, "--base-url", s.URL)
+			if code != c.code || published != c.published || !strings.Contains(console.err.String(), c.asks) || !strings.Contains(console.out.String(), c.says) {
+				t.Errorf("exit %d, %d published; want %d, %d\n%s%s", code, published, c.code, c.published, &console.err, &console.out)
+			}
+			if c.hides != "" && strings.Contains(console.err.String()+console.out.String(), c.hides) {
+				t.Errorf("it shows %q:\n%s%s", c.hides, &console.err, &console.out)
+			}
+		})
+	}
+}
+
 // TestInterruptedQuestion checks that Ctrl-C at the question publishes nothing and is no success.
 func TestInterruptedQuestion(t *testing.T) {
 	t.Parallel()
@@ -332,5 +377,26 @@ func TestTables(t *testing.T) {
 	}
 	if said := c.out.String(); strings.ContainsAny(said, "\x1b\u202e") || !strings.Contains(said, "…") || !strings.Contains(said, "   1  Will") {
 		t.Errorf("a terminal gets\n%s", said)
+	}
+}
+
+// TestNoAgentWithoutAPlaceForItsKey checks that no agent is registered if its key, which is shown once, can't be stored.
+func TestNoAgentWithoutAPlaceForItsKey(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s was sent", r.Method, r.URL) }))
+	t.Cleanup(s.Close)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, dir := range map[string]func() (string, error){
+		"no home":   func() (string, error) { return "", errors.New("no home") },
+		"no folder": func() (string, error) { return file, nil },
+	} {
+		c := newConsole(t, "")
+		c.ConfigDir = dir
+		if code := c.run(t, "login", "--register", "Ada", "--base-url", s.URL); code != ExitFailed || c.err.Len() == 0 {
+			t.Errorf("%s: exit %d\n%s", name, code, &c.err)
+		}
 	}
 }
