@@ -238,6 +238,13 @@ func (m *model) publishes(t *testing.T, p *process, key string) {
 	if _, got := p.call("GET", "/api/predictions/"+fmt.Sprint(id), "", nil); dig(got, "prediction", "evidence", 0, "url") != "https://example.org/a" {
 		t.Errorf("by HTTP %v", got)
 	}
+	batch := make([]any, 100) // more than 64 KiB, the limit of other bodies
+	for i := range batch {
+		batch[i] = map[string]any{"title": "Will a batch fit?", "thesis": strings.Repeat("Yes. ", 160), "confidence": 0.5, "horizonAt": forecast["horizonAt"]}
+	}
+	if got, refused := m.use("publishBatch", map[string]any{"predictions": batch, "dryRun": true}); refused || dig(got, "results", 99, "status") != 200.0 {
+		t.Errorf("a full batch: %.500v", got)
+	}
 	for field, value := range map[string]any{"idempotencyKey": "a\r\nX-Forwarded-For: 192.0.2.1", "confidence": 75} {
 		wrong := maps.Clone(forecast)
 		wrong[field] = value

@@ -214,7 +214,7 @@ func mcpOverHTTP(t *testing.T, p *process, key string) {
 		{"a batch, which would count as one request", "POST", " [" + ping + "," + ping + "]", "", "", 400, "invalid_mcp"},
 		{"no acceptable content type", "POST", ping, "Accept", "text/html", 0, "invalid_mcp"},
 		{"a compressed body", "POST", ping, "Content-Encoding", "gzip", 415, "unsupported_media_type"},
-		{"too long", "POST", strings.Repeat(" ", 65<<10), "", "", 413, "payload_too_large"},
+		{"too long", "POST", strings.Repeat(" ", 2<<20), "", "", 413, "payload_too_large"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

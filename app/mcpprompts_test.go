@@ -71,6 +71,7 @@ func (m *model) completes(t *testing.T, p *process) {
 		{prompt("forecastRoutine"), "category", "x", "", false},
 		{prompt("reviewRoutine"), "handle", "demo-v", "demo-visitor", false},
 		{prompt("reviewRoutine"), "handle", "no-such-agent", "", false},
+		{prompt("reviewRoutine"), "handle", "demo\x00", "", false},
 		{prompt("reviewRoutine"), "handle", "fift", "", false}, // a reference row
 		{&mcp.CompleteReference{Type: "ref/resource", URI: "pulsecast://predictions/{id}"}, "id", "", "", false},
 	} {

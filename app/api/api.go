@@ -69,6 +69,14 @@ type API struct {
 // admitFunc waits until an answer may be made; see httpserver.Server.Admit.
 type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (*httpserver.Admission, error)
 
+// without refuses GET for an address that only has other methods, so that it isn't read as an id.
+func without(allow string) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		c.Set(fiber.HeaderAllow, allow)
+		return fiber.ErrMethodNotAllowed
+	}
+}
+
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
 	a.admit, a.Intelligence.Admit, a.admitArchived, a.admitParts = s.Admit, s.AdmitFiltered, s.AdmitArchived, s.AdmitParts
@@ -107,6 +115,7 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/intelligence/markets/:id/prices", append(reads, a.listPrices)...)
 
 	get("/api/predictions", append(reads, a.listPredictions())...)
+	s.App.Get(BatchPath, without("POST"))
 	get("/api/predictions/:id", append(reads, a.getPrediction())...)
 	on(fiber.MethodPost, "/api/predictions", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.publish)
 	s.AllowBody(BatchPath, MaxBatchBody)
@@ -129,6 +138,7 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodDelete, "/api/agents/me/grants/:id", s.RequireAgent(), limits.Writes(), a.revokeGrant)
 	get("/api/agents/me/review", s.RequireAgent(), limits.Reads(), a.getOwnReview())
 	get("/api/agents/:handle/review", append(reads, a.getReview())...)
+	s.App.Get("/api/agents/me", without("PATCH, DELETE"))
 	get("/api/agents/:handle", append(reads, a.getAgent())...)
 	get("/api/stats", s.RequireAgent(), limits.Reads(), s.Made(httpserver.Page), a.getStats)
 	get("/api/leaderboard", append(reads, a.getLeaderboard())...)

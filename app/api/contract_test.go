@@ -103,6 +103,12 @@ func TestMethodsAndPaths(t *testing.T) {
 				t.Errorf("%s allows %q", path, a.header.Get("Allow"))
 			}
 		}
+		for path, allow := range map[string]string{"/api/predictions/batch": "POST, OPTIONS", "/api/agents/me": "PATCH, DELETE, OPTIONS"} {
+			a := s.do(t, call{path: path})
+			if a.refused(http.StatusMethodNotAllowed, "method_not_allowed"); a.header.Get("Allow") != allow {
+				t.Errorf("GET %s: Allow %q, want %q", path, a.header.Get("Allow"), allow)
+			}
+		}
 		for _, path := range []string{"/api", "/api/", "/api/nothing", "/api/predictions/1/2", "/api/Health", "/api/intelligence", "/api/agents/nobody-here", "/api/predictions?agent=nobody-here", "/api/intelligence/markets/no-such"} {
 			s.do(t, call{path: path}).refused(http.StatusNotFound, "not_found")
 		}

@@ -105,11 +105,16 @@ func parseData(c *fiber.Ctx) (q dataQuery, err error) {
 		return q, err
 	}
 	parts, err := cursor.Decode(q.before, 2)
-	if err != nil || parts[0] != dataMark {
+	if err != nil || parts[0] != dataMark || !isDay(parts[1]) {
 		return q, cursor.Invalid()
 	}
 	q.before = parts[1]
 	return q, nil
+}
+
+func isDay(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
 }
 
 func (a *API) readData(ctx context.Context, q dataQuery) (any, error) {

@@ -26,6 +26,7 @@ import (
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/release"
 )
@@ -58,6 +59,8 @@ func TestData(t *testing.T) {
 		{"/api/data/days/2026-11-19/ledger.parquet", nil, 404, nil},
 		{"/api/data/days/2026-11-18/..%2F2026-11-18%2Fledger.parquet", nil, 404, nil},
 		{"/api/data?cursor=x", nil, 400, nil},
+		{"/api/data?cursor=" + cursor.Encode("day", "\x00"), nil, 400, nil},
+		{"/api/data?cursor=" + cursor.Encode("day", "tomorrow"), nil, 400, nil},
 		{"/api/intelligence/markets/sample-145/prices?from=2026-10-01T00:00:00Z", nil, 400, nil},
 		{"/api/intelligence/markets/sample-145/prices?every=7s", nil, 400, nil},
 		{"/api/intelligence/markets/none/prices", nil, 404, nil},

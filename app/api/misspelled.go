@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/contract"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -96,13 +97,18 @@ func inBraces(route string) string { return pathParameter.ReplaceAllString(route
 
 func unknownParameter(name string, known []string) error {
 	shown := fmt.Sprintf("%.64q", name)
+	refusal := func(message string) error {
+		p := problem.InvalidParameter(shown, message)
+		p.Fields[0].Field = plaintext.Cut(strings.ToValidUTF8(name, "\uFFFD"), 64)
+		return p
+	}
 	switch meant := intended(name, known); {
 	case meant != "":
-		return problem.InvalidParameter(shown, "is not a parameter of this operation; did you mean "+meant+"?")
+		return refusal("is not a parameter of this operation; did you mean " + meant + "?")
 	case len(known) == 0:
-		return problem.InvalidParameter(shown, "is not a parameter of this operation, which has none; leave it out")
+		return refusal("is not a parameter of this operation, which has none; leave it out")
 	}
-	return problem.InvalidParameter(shown, "is not a parameter of this operation; it has "+strings.Join(known, ", "))
+	return refusal("is not a parameter of this operation; it has " + strings.Join(known, ", "))
 }
 
 // refuseMisspelled fails fields whose names nearly match a known field of the object. prefix is put before

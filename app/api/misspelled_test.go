@@ -32,6 +32,10 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 			if !strings.Contains(a.text("detail"), says) {
 				t.Errorf("%s: %s", path, a.text("detail"))
 			}
+			_, query, _ := strings.Cut(path, "?")
+			if name, _, _ := strings.Cut(query, "="); a.text("errors", 0, "field") != name {
+				t.Errorf("%s: %s", path, a.raw)
+			}
 		}
 		for _, path := range []string{"/api/leaderboard?_=17", "/api/health?utm_source=x&_cb=1", "/skill.md?x=1"} {
 			if a := s.do(t, call{path: path}); a.status != http.StatusOK {

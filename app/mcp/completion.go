@@ -83,6 +83,9 @@ func (s *Server) suggest(ctx context.Context, kind kind, typed string) ([]string
 
 // handles suggests handles. It costs as much as one record of the API.
 func (s *Server) handles(ctx context.Context, typed string) ([]string, error) {
+	if plaintext.Check(typed, false) != "" {
+		return []string{}, nil // no handle has such characters, and Postgres has no NUL
+	}
 	by, _ := ctx.Value(callerKey{}).(caller)
 	admission, err := by.admit(httpserver.Lookup)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -20,6 +21,10 @@ const (
 	Path       = "/mcp"
 	PublicPath = Path + "/public"
 )
+
+// maxMessage is the largest message with a bearer, in bytes: the largest body of the API, and room for the call around
+// it.
+const maxMessage = api.MaxBatchBody + 8<<10
 
 // The headers that a page of another site may send and read.
 const (
@@ -32,6 +37,7 @@ const (
 // that read the database, count against the API's limits.
 func (s *Server) Register(h *httpserver.Server) {
 	s.answer = h.App.Server().Handler
+	h.AllowBody(Path, maxMessage)
 	h.App.Post(Path, s.screen, h.Limits.Snapshot(), s.requireBearer(h), s.speak(h, s.speaker(false), bearers))
 	h.App.Post(PublicPath, s.screen, h.Limits.Snapshot(), s.speak(h, s.speaker(true), nil))
 	for _, path := range []string{Path, PublicPath} {
