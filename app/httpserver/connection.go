@@ -7,25 +7,80 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// strict wraps a listener so that its connections pass on only well-formed requests.
-type strict struct{ net.Listener }
+const (
+	// maxConnections is the largest number of connections of a node, and maxConnectionsOfPeer of one address or /64. A
+	// connection keeps about 80 KiB for its buffers, also while it is idle.
+	maxConnections       = 32 << 10
+	maxConnectionsOfPeer = 1 << 10
+	// maxLongBodies is the largest number of bodies of more than MaxBody that a node reads at a time, and
+	// maxLongBodiesOfPeer from one address or /64. fasthttp makes room for a body when its length is announced.
+	maxLongBodies       = 128
+	maxLongBodiesOfPeer = 16
+)
+
+func init() {
+	// fasthttp would keep the buffer of a long body for as long as its connection is open.
+	fasthttp.SetBodySizePoolLimit(MaxBody, -1)
+}
+
+// strict wraps a listener so that its connections pass on only well-formed requests. It bounds the connections and long
+// bodies of a peer, but not of a trusted proxy. A connection too many is closed.
+type strict struct {
+	net.Listener
+	server *Server
+}
 
 func (l strict) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		leave, err := l.server.takePlace(l.server.connections, c)
+		if err != nil {
+			_ = c.Close() // the client sees the end, whether or not this fails
+			continue
+		}
+		made := &strictConn{Conn: c, leave: leave}
+		made.framing.long = func() *problem.Error {
+			leave, err := l.server.takePlace(l.server.longBodies, c)
+			if err != nil {
+				return manyLongBodies
+			}
+			made.long.Store(&leave)
+			return nil
+		}
+		return made, nil
 	}
-	return &strictConn{Conn: c}, nil
+}
+
+// takePlace takes a place for the peer of a connection.
+func (s *Server) takePlace(places *Places, c net.Conn) (leave func(), err error) {
+	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return func() {}, nil
+	}
+	addr := tcp.AddrPort().Addr().Unmap()
+	if s.trusts(addr) {
+		return func() {}, nil
+	}
+	return places.enter(addrKey(addr), appendBlock(nil, addr)...)
 }
 
 // strictConn is the connection of a client.
 type strictConn struct {
 	net.Conn
 	framing framing
-	unread  atomic.Bool // read the rest of the input before closing
-	onClose func()      // nil: nothing
+	unread  atomic.Bool            // read the rest of the input before closing
+	onClose func()                 // nil: nothing
+	leave   func()                 // gives back its place
+	long    atomic.Pointer[func()] // gives back the place of a long body, which it keeps until it closes; nil: it has none
 }
 
 // Read returns a *problem.Error in place of the end of a malformed request.
@@ -49,6 +104,11 @@ func (c *strictConn) Read(p []byte) (int, error) {
 // there is unread input, Close first ends the sending side and then reads at most 1 MiB for at most a
 // second.
 func (c *strictConn) Close() error {
+	// The client may connect again as soon as it sees the end.
+	c.leave()
+	if leave := c.long.Load(); leave != nil {
+		(*leave)()
+	}
 	if c.onClose != nil {
 		c.onClose()
 	}

@@ -230,7 +230,7 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	switch {
 	case r.stream != nil:
 		s.hijack(fctx, r.stream)
-	case s.draining.Load():
+	case s.draining.Load() || len(fctx.Request.Body()) > MaxBody:
 		closeAfter(fctx)
 	}
 	if r.traced != nil {
@@ -258,8 +258,8 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	}
 }
 
-// closeAfter closes the connection after the answer, so that the next request goes to another
-// node.
+// closeAfter closes the connection after the answer. So the next request goes to another node, or the place of a long
+// body is free again.
 func closeAfter(fctx *fasthttp.RequestCtx) {
 	fctx.SetConnectionClose()
 	if c, ok := fctx.Conn().(*strictConn); ok {

@@ -88,8 +88,11 @@ type Server struct {
 	accessLog bool
 	health    *health
 	streams   *streams
-	draining  atomic.Bool // answers close their connections
-	stopping  atomic.Bool // the listener is closed, or about to be
+	// connections and longBodies bound what peers have open.
+	connections, longBodies *Places
+
+	draining atomic.Bool // answers close their connections
+	stopping atomic.Bool // the listener is closed, or about to be
 }
 
 // New builds the server with its health probes (/livez, /readyz) and no other route.
@@ -119,6 +122,9 @@ func New(opts Options) *Server {
 		accessLog: cfg.LogFormat != "off",
 		health:    newHealth(opts.Health, opts.Now()),
 		streams:   newStreams(cfg.StreamsMax, cfg.StreamsPerAddress),
+
+		connections: NewPlaces(maxConnections, maxConnectionsOfPeer),
+		longBodies:  NewPlaces(maxLongBodies, maxLongBodiesOfPeer),
 	}
 	s.Limits.patience = opts.RedisPatience
 	s.App = fiber.New(fiber.Config{

@@ -24,7 +24,7 @@ func (s *Server) Start(ctx context.Context, ln net.Listener) error {
 		s.reads.threads = startThreads(watching, s.reads.places, s.opts.Logger)
 	}
 	served := make(chan error, 1)
-	go func() { served <- s.App.Listener(strict{s.secured(ln)}) }()
+	go func() { served <- s.App.Listener(strict{s.secured(ln), s}) }()
 	select {
 	case err := <-served: // Stop, or a broken listener
 		return s.ended(err)

@@ -3,6 +3,7 @@ package httpserver
 import (
 	"bytes"
 	"math"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -25,8 +26,10 @@ type framing struct {
 	left     int64  // bytes left of the body, the chunk or the limit for trailer fields
 	blank    bool   // an empty line came before the request
 	head     head
-	refusal  *problem.Error // of the malformed request; nothing after it is read
-	dropping bool           // the line is a trailer field
+	refusal  *problem.Error        // of the malformed request; nothing after it is read
+	long     func() *problem.Error // takes a place for a body of more than MaxBody, or returns a refusal; nil: no place is needed
+	size     int64                 // of the body so far, in bytes
+	dropping bool                  // the line is a trailer field
 }
 
 // part is the part of a request that the next byte belongs to.
@@ -177,6 +180,7 @@ func (f *framing) endHead() {
 		f.next = chunkSize
 	case h.length > 0:
 		f.next, f.left = body, h.length
+		f.announce(h.length)
 	default:
 		f.begin()
 	}
@@ -184,7 +188,7 @@ func (f *framing) endHead() {
 
 // begin expects another request.
 func (f *framing) begin() {
-	f.next, f.blank, f.head = requestLine, false, head{}
+	f.next, f.blank, f.head, f.size = requestLine, false, head{}, 0
 	if cap(f.line) > 1<<10 {
 		f.line = nil // so that an idle connection keeps little memory
 	}
@@ -201,6 +205,16 @@ func (f *framing) chunk(line []byte) {
 		f.refusal = tooLong
 	default:
 		f.next, f.left = chunkData, size
+		f.announce(size)
+	}
+}
+
+// announce counts bytes of a body that follow. The place for a long body lasts for the rest of the connection.
+func (f *framing) announce(n int64) {
+	if f.size += n; f.size > MaxBody && f.long != nil {
+		if f.refusal = f.long(); f.refusal == nil {
+			f.long = nil
+		}
 	}
 }
 
@@ -270,8 +284,10 @@ var (
 	codingInHTTP10  = malformedRequest("HTTP/1.0 has no Transfer-Encoding; send a Content-Length, or use HTTP/1.1.")
 	badChunk        = malformedRequest("A chunk of the body is malformed; send its size in hexadecimal digits, CR LF, the bytes and CR LF.")
 
-	tooLong      = problem.PayloadTooLarge(MaxBody)
-	longTrailers = badRequest(fiber.StatusRequestHeaderFieldsTooLarge, "The trailer fields may be at most 8 KiB; send fewer.")
+	tooLong = problem.PayloadTooLarge(MaxBody)
+	// manyLongBodies is no fault of the request.
+	manyLongBodies = problem.Unavailable("Too many bodies of more than 64 KiB are being read. Send this one again, or in smaller parts.", time.Second)
+	longTrailers   = badRequest(fiber.StatusRequestHeaderFieldsTooLarge, "The trailer fields may be at most 8 KiB; send fewer.")
 )
 
 func malformedRequest(detail string) *problem.Error {

@@ -45,6 +45,9 @@ func (p *Publisher) PublishBatch(ctx context.Context, list []Submission) []Outco
 	for i, s := range list {
 		batch[i] = s.request()
 		batch[i].done = make(chan struct{})
+		for _, it := range batch[i].items {
+			it.cut()
+		}
 	}
 	if held := p.commit(ctx, batch); len(held) > 0 {
 		panic("agents are held")

@@ -17,13 +17,21 @@ type item struct {
 	warnings []string // from the edge
 	refused  error    // the error of the edge, if it refused the draft
 	question string   // the normalised title, for matching markets
-	words    []string // search words of title and thesis
+	words    []string // search words of title and thesis; nil in a dry run
 }
 
+// newItem keeps nothing of a refused draft. Its texts may be as long as the body, and folding them takes seconds.
 func newItem(agentID uuid.UUID, d Draft, warnings []string, refused error) *item {
-	return &item{
-		agentID: agentID, draft: d, warnings: warnings, refused: refused,
-		question: market.QuestionKey(d.Title), words: wordsOf(d.Title, d.Thesis),
+	if refused != nil {
+		return &item{agentID: agentID, refused: refused}
+	}
+	return &item{agentID: agentID, draft: d, warnings: warnings, question: market.QuestionKey(d.Title)}
+}
+
+// cut cuts the search words. It runs before the transaction, which would make others wait.
+func (it *item) cut() {
+	if it.refused == nil {
+		it.words = wordsOf(it.draft.Title, it.draft.Thesis)
 	}
 }
 

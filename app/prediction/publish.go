@@ -119,6 +119,9 @@ func (p *Publisher) publish(ctx context.Context, w *request, dryRun bool) result
 		answer, err := p.dryRun(ctx, w)
 		return result{answer: answer, err: err}
 	}
+	for _, it := range w.items {
+		it.cut()
+	}
 	return p.committer.do(ctx, w)
 }
 
