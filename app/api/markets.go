@@ -122,7 +122,7 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	latest, _, err := a.store.For(q.viewer).List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit})
+	latest, _, err := a.store.For(q.viewer).List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit, MaxText: prediction.MaxPageText})
 	if err != nil {
 		return nil, err
 	}

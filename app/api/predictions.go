@@ -175,7 +175,7 @@ func (a *API) listPredictions() fiber.Handler {
 }
 
 func costOfPredictions(q predictionsQuery) httpserver.Cost {
-	plain := predictionsQuery{Filter: prediction.Filter{Limit: DefaultLimit, Sort: prediction.ByCreatedAt}}
+	plain := predictionsQuery{Filter: prediction.Filter{Limit: DefaultLimit, MaxText: prediction.MaxPageText, Sort: prediction.ByCreatedAt}}
 	if q.handle != "" {
 		q.AgentID = uuid.Max // not looked up yet
 	}
@@ -187,6 +187,7 @@ func costOfPredictions(q predictionsQuery) httpserver.Cost {
 
 func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
 	args := c.Context().QueryArgs()
+	f.MaxText = prediction.MaxPageText
 	if f.Limit, err = ParseLimit(args); err != nil {
 		return f, err
 	}

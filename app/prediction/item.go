@@ -47,8 +47,13 @@ func (it *item) foundBy(p *Prediction) string {
 
 // bytes returns the approximate size of the item in memory, in bytes.
 func (it *item) bytes() int {
-	n := len(it.draft.Title) + 2*len(it.draft.Thesis)
-	for _, e := range it.draft.Evidence {
+	return textBytes(it.draft.Title, it.draft.Thesis, it.draft.Evidence) + len(it.draft.Thesis) // for its words
+}
+
+// textBytes returns the length of the texts that an agent wrote, in bytes.
+func textBytes(title, thesis string, evidence []Evidence) int {
+	n := len(title) + len(thesis)
+	for _, e := range evidence {
 		n += len(e.Title) + len(e.URL)
 	}
 	return n

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,8 +41,15 @@ type Filter struct {
 	Established bool
 	Sort        Sort
 	Limit       int
-	Cursor      string
+	// MaxText ends a page before its titles, theses and evidence become longer, in bytes. A page has at least one
+	// prediction.
+	MaxText int
+	Cursor  string
 }
+
+// MaxPageText is the MaxText of a public page. It is room for 24 theses of 10,000 ASCII characters. A longer page wouldn't
+// be kept in memory, so every request would make it again.
+const MaxPageText = 256 << 10
 
 // List returns one page and the cursor of the next page, which is empty at the end. It refuses a cursor of
 // another list and too many words as invalid_parameter.
@@ -69,7 +77,22 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	}
 	page, next := f.cut(looked, more, after)
 	records, err := s.inOrder(ctx, db, page)
+	if fit := f.fitting(records); fit < len(records) {
+		last := slices.IndexFunc(page, func(p place) bool { return p.ID == records[fit-1].ID })
+		records, next = records[:fit], f.cursorAfter(&page[last])
+	}
 	return records, next, err
+}
+
+// fitting returns how many of the records fit on a page of MaxText.
+func (f *Filter) fitting(records []Record) int {
+	size := 0
+	for i := range records {
+		if size += textBytes(records[i].Title, records[i].Thesis, records[i].Evidence); size > f.MaxText && f.MaxText > 0 && i > 0 {
+			return i
+		}
+	}
+	return len(records)
 }
 
 // compactWords leaves each word of a search once, because the database looks up every one. It refuses too many.

@@ -68,6 +68,7 @@ func (s *Site) agentFeed(c *fiber.Ctx) error {
 }
 
 func (s *Site) feed(c *fiber.Ctx, title, about, page string, f prediction.Filter) error {
+	f.MaxText = prediction.MaxPageText
 	records, _, err := s.predictions.List(c.UserContext(), s.DB.Reader, f)
 	if err != nil {
 		return err

@@ -633,7 +633,7 @@ export interface paths {
         };
         /**
          * Public predictions, newest first
-         * @description A page looks at no more than 300 predictions. With several filters, it may have fewer than limit, or none, although nextCursor is not null: continue until nextCursor is null. A search lists by time. With sort resolvedAt or edge, q ranks only its newest 300 matches, and market and event only their newest 300 predictions. newest then says how many.
+         * @description A page looks at no more than 300 predictions, and ends before its titles, theses and evidence exceed 256 KiB. So it may have fewer than limit, and with several filters none, although nextCursor is not null: continue until nextCursor is null. A search lists by time. With sort resolvedAt or edge, q ranks only its newest 300 matches, and market and event only their newest 300 predictions. newest then says how many.
          */
         get: operations["listPredictions"];
         put?: never;
