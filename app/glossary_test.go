@@ -27,9 +27,7 @@ var synonyms = []struct {
 	{"yardstick", regexp.MustCompile(`(?i)yardstick`), "reference row", nil, nil},
 	{"putaway", regexp.MustCompile(`\bputAway\b`), "hide", nil, nil},
 	{"takeout", regexp.MustCompile(`\btakeOut\b`), "show", nil, nil},
-	{"desk", regexp.MustCompile(`\b[dD]esk\b`), "the admin pages", nil, []string{
-		"app/web/admin/", "app/app.go", "app/wiring.go", "app/admins_test.go", "app/prediction/",
-	}},
+	{"desk", regexp.MustCompile(`\b[dD]esk\b`), "the admin pages", nil, nil},
 	{
 		"standing",
 		regexp.MustCompile(`(?i)\bstandings\b|standing_id|standingColumns|standingPrediction|type standing\b|\bstanding (prediction|forecast|score)`),

@@ -18,8 +18,7 @@ type Activity struct {
 	bun.BaseModel `bun:"table:agent_activity,alias:v"`
 
 	AgentID uuid.UUID `bun:",pk,type:uuid"`
-	// Requests, Errors and Limited cover the last 24 whole hours and the current one; see Counts.
-	Requests, Errors, Limited int64
+	Counts            // of the last 24 whole hours and the current one
 	// PredictionsDay and PredictionsMonth count the predictions of the last 24 hours and of the
 	// last 30 days.
 	PredictionsDay, PredictionsMonth int64

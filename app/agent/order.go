@@ -131,7 +131,7 @@ func (o *Order) encode(p place) string {
 	case o.Kind == Text:
 		value = p.Text
 	case o.Kind == Moment:
-		value = strconv.FormatInt(p.At.UnixMicro(), 10)
+		value = cursor.Time(p.At)
 	case o.Kind == Real:
 		value = strconv.FormatFloat(p.Num, 'g', -1, 64)
 	default:
@@ -165,9 +165,7 @@ func (o *Order) parse(p *place, text string) (err error) {
 	case Text:
 		p.Text = text
 	case Moment:
-		var micro int64
-		micro, err = strconv.ParseInt(text, 10, 64)
-		p.At = time.UnixMicro(micro).UTC()
+		p.At, err = cursor.ParseTime(text)
 	case Real:
 		p.Num, err = strconv.ParseFloat(text, 64)
 		if math.IsNaN(p.Num) || math.IsInf(p.Num, 0) {

@@ -20,6 +20,14 @@ type Counts struct {
 	Limited  int64 // answered with 429
 }
 
+// ErrorRate returns the share of the requests that were refused, limited or failed, 0..1.
+func (c Counts) ErrorRate() float64 {
+	if c.Requests == 0 {
+		return 0
+	}
+	return float64(c.Errors+c.Limited) / float64(c.Requests)
+}
+
 func (c Counts) plus(o Counts) Counts {
 	return Counts{c.Requests + o.Requests, c.Errors + o.Errors, c.Limited + o.Limited}
 }

@@ -37,12 +37,8 @@ type marketWire struct {
 
 func toMarketWire(m *market.Market) marketWire {
 	ends := timeOrNull(m.ClosesAt)
-	title := m.Title
-	if title == "" {
-		title = m.Question
-	}
 	return marketWire{
-		ID: m.ID, Question: m.Question, Title: title, Slug: textOrNull(m.Slug), Category: textOrNull(m.Category),
+		ID: m.ID, Question: m.Question, Title: m.Name(), Slug: textOrNull(m.Slug), Category: textOrNull(m.Category),
 		Probability: fraction(m.Probability), Price: fraction(m.Price), Volume: amount(m.Volume), Liquidity: amount(m.Liquidity),
 		BestBid: fraction(m.BestBid), BestAsk: fraction(m.BestAsk), Volume24h: amount(m.Volume24h), Change24h: change(m.PriceChange24h),
 		Outcomes: orEmpty(m.Outcomes), EndDate: ends, EndDateAlias: ends, Active: m.Active, Closed: m.Closed,

@@ -26,7 +26,7 @@ func (c *copyCommand) Run(ctx context.Context) error {
 	begin := time.Now()
 	r, err := transfer.Run(ctx, transfer.Options{
 		From: c.From, To: c.To, Partitions: c.DatabasePartitions, Now: time.Now,
-		Begin: func(total int64) { bar = progressOf(total) }, Progress: func(rows int64) { _ = bar.Add64(rows) },
+		Begin: func(total int64) { bar = progress("Copying and comparing", total) }, Progress: func(rows int64) { _ = bar.Add64(rows) },
 	})
 	if bar != nil {
 		_ = bar.Finish()
@@ -54,11 +54,11 @@ func (c *copyCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// progressOf returns a progress bar on a terminal, and does nothing elsewhere.
-func progressOf(total int64) *progressbar.ProgressBar {
+// progress returns a progress bar on a terminal. Elsewhere it shows nothing.
+func progress(what string, total int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(
 		total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))),
-		progressbar.OptionShowCount(), progressbar.OptionSetDescription("Copying and comparing"),
+		progressbar.OptionShowCount(), progressbar.OptionSetDescription(what),
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
 	)
 }

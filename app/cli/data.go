@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (d *dataVerify) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bar := progressOf(0)
+	bar := progress("Checking", 0)
 	defer closeData(s)
 	v, err := release.Verify(ctx, s, func(days, of int) { bar.ChangeMax(of); _ = bar.Set(days) })
 	_ = bar.Exit() // decoration only
@@ -75,36 +76,24 @@ func (d *dataVerify) Run(ctx context.Context) error {
 }
 
 func printChecked(out io.Writer, v *release.Verification) error {
-	w := &errWriter{out: out}
+	w := bufio.NewWriter(out) // keeps the first error for Flush
 	for _, p := range v.Problems {
-		w.printf("problem  %s: %s\n", p.File, p.Reason)
+		fmt.Fprintf(w, "problem  %s: %s\n", p.File, p.Reason)
 	}
 	for _, n := range v.Notes {
-		w.printf("note     %s: %s\n", n.File, n.Reason)
+		fmt.Fprintf(w, "note     %s: %s\n", n.File, n.Reason)
 	}
-	w.printf("%d days, %s to %s: %d rows in %.1f MB\n", v.Days, v.First, v.Last, v.Rows, float64(v.Bytes)/1e6)
+	fmt.Fprintf(w, "%d days, %s to %s: %d rows in %.1f MB\n", v.Days, v.First, v.Last, v.Rows, float64(v.Bytes)/1e6)
 	if v.Redactions > 0 {
-		w.printf("%d texts were erased, each with a reason in redactions.json\n", v.Redactions)
+		fmt.Fprintf(w, "%d texts were erased, each with a reason in redactions.json\n", v.Redactions)
 	}
 	if len(v.Withheld) > 0 {
-		w.printf("%d files are not part of this release; release.json of each day names them\n", len(v.Withheld))
+		fmt.Fprintf(w, "%d files are not part of this release; release.json of each day names them\n", len(v.Withheld))
 	}
 	if len(v.Problems) == 0 {
-		w.printf("files, chain and texts are in order\n")
+		fmt.Fprintf(w, "files, chain and texts are in order\n")
 	}
-	return w.err
-}
-
-// errWriter prints until the first error.
-type errWriter struct {
-	out io.Writer
-	err error
-}
-
-func (w *errWriter) printf(format string, args ...any) {
-	if w.err == nil {
-		_, w.err = fmt.Fprintf(w.out, format, args...)
-	}
+	return w.Flush()
 }
 
 type dataRecompute struct {
@@ -133,27 +122,26 @@ func (d *dataRecompute) Run(ctx context.Context) error {
 
 func printRecomputed(out io.Writer, r *release.Report) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	w := &errWriter{out: table}
-	w.printf("rank\tagent\tskill\tbest guess\trange low\trange high\todds\tevents\tpredictions\n")
+	fmt.Fprintf(table, "rank\tagent\tskill\tbest guess\trange low\trange high\todds\tevents\tpredictions\n")
 	for _, b := range r.Main() {
-		w.printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", rankOf(&b), r.Name(b.Agent), number(b.Skill), number(b.BestGuess),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", rankOf(&b), r.Name(b.Agent), number(b.Skill), number(b.BestGuess),
 			number(b.SkillLow), number(b.SkillHigh), number(b.Odds), b.Events, b.Resolved)
 	}
-	if err := errors.Join(w.err, table.Flush()); err != nil {
+	if err := table.Flush(); err != nil {
 		return err
 	}
-	w = &errWriter{out: out}
-	w.printf("\nBoard of %s, from %d days: %d predictions, %d ledger rows, %d reference rows; %d rows of all boards compared.\n",
+	w := bufio.NewWriter(out)
+	fmt.Fprintf(w, "\nBoard of %s, from %d days: %d predictions, %d ledger rows, %d reference rows; %d rows of all boards compared.\n",
 		r.AsOf.Format("2006-01-02T15:04:05.999999Z"), r.Days, r.Predictions, r.Entries, r.References, len(r.Rows))
-	w.printf("Baselines recomputed from prices: %d agree, %d differ, %d have no prices here.\n",
+	fmt.Fprintf(w, "Baselines recomputed from prices: %d agree, %d differ, %d have no prices here.\n",
 		r.Baselines.Same, r.Baselines.Different, r.Baselines.Missing)
 	for _, text := range r.Differences {
-		w.printf("differs  %s\n", text)
+		fmt.Fprintf(w, "differs  %s\n", text)
 	}
 	if len(r.Differences) == 0 {
-		w.printf("Every number equals the published one, to the last digit.\n")
+		fmt.Fprintf(w, "Every number equals the published one, to the last digit.\n")
 	}
-	return w.err
+	return w.Flush()
 }
 
 func rankOf(b *archive.BoardRow) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,14 +35,7 @@ func (i *ingestCommand) Run(ctx context.Context) (err error) {
 		if h.err != nil {
 			state = "failed; the last good ones are kept"
 		}
-		fmt.Printf("%-8s %d from %s (%s)\n", h.name, h.count, orNone(h.from), state)
+		fmt.Printf("%-8s %d from %s (%s)\n", h.name, h.count, cmp.Or(h.from, "no source"), state)
 	}
 	return errors.Join(marketsErr, newsErr)
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "no source"
-	}
-	return s
 }

@@ -13,9 +13,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
-
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/replay"
 )
@@ -247,7 +244,7 @@ func readPlan(content []byte) ([]replay.Pair, error) {
 func (b *backtestCommand) walk(ctx context.Context, t *replay.Backtest) error {
 	state := t.State()
 	fmt.Fprintf(os.Stderr, "run %s: %d pairs, %d to go\n", state.Run, len(state.Pairs), state.Left())
-	bar := progressOfPairs(state.Left())
+	bar := progress("Forecasting", int64(state.Left()))
 	t.Done = func() { _ = bar.Add(1) }
 	failed, err := t.Run(ctx)
 	_ = bar.Finish()
@@ -265,14 +262,6 @@ func (b *backtestCommand) walk(ctx context.Context, t *replay.Backtest) error {
 		err = fmt.Errorf("the bot failed on %d pairs; its output is beside the report. Try these pairs again with: pulsecast backtest --resume %s", failed, state.Run)
 	}
 	return err
-}
-
-func progressOfPairs(total int) *progressbar.ProgressBar {
-	return progressbar.NewOptions(
-		total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))),
-		progressbar.OptionShowCount(), progressbar.OptionSetDescription("Forecasting"), progressbar.OptionSetPredictTime(true),
-		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
-	)
 }
 
 func printBacktest(r *replay.Report, paths []string, cost float64) error {

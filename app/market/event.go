@@ -202,7 +202,7 @@ func (e *Event) Name(markets []Market) string {
 		return e.Title
 	}
 	if len(markets) > 0 {
-		return cmp.Or(markets[0].Title, markets[0].Question)
+		return markets[0].Name()
 	}
 	return e.ID
 }

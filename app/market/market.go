@@ -164,15 +164,29 @@ func (m *Market) EventKey() string {
 // SearchableText returns the value of SearchText.
 func (m *Market) SearchableText() string { return plaintext.Fold(m.Question + " " + m.Title) }
 
+// Name returns the title, else the question.
+func (m *Market) Name() string { return cmp.Or(m.Title, m.Question) }
+
+// ChangeOf returns how far the price of outcome i moved in 24 hours, -1..1, or nil if unknown. The second of two outcomes
+// moved by as much as the first, the other way.
+func (m *Market) ChangeOf(i int) *float64 {
+	switch {
+	case m.PriceChange24h == nil || i == 0:
+		return m.PriceChange24h
+	case i == 1 && len(m.Outcomes) == 2:
+		return new(0 - *m.PriceChange24h)
+	}
+	return nil
+}
+
 // ShortName returns the market's name within its event: its label, else its title without the event's title,
 // else the title.
 func (m *Market) ShortName() string {
 	if m.Label != "" {
 		return m.Label
 	}
-	title := cmp.Or(m.Title, m.Question)
-	if rest, cut := strings.CutPrefix(title, m.EventTitle+" — "); cut && m.EventTitle != "" && rest != "" {
+	if rest, cut := strings.CutPrefix(m.Name(), m.EventTitle+" — "); cut && m.EventTitle != "" && rest != "" {
 		return rest
 	}
-	return title
+	return m.Name()
 }

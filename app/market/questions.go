@@ -3,7 +3,6 @@ package market
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -55,15 +54,8 @@ func (s Store) ListQuestions(ctx context.Context, db bun.IDB, f QuestionFilter) 
 	if more = len(ids) > f.Limit; more {
 		ids = ids[:f.Limit]
 	}
-	if page, err = s.ByIDs(ctx, db, ids); err != nil {
-		return nil, false, err
-	}
-	place := make(map[string]int, len(ids))
-	for i, id := range ids {
-		place[id] = i
-	}
-	slices.SortFunc(page, func(a, b Market) int { return place[a.ID] - place[b.ID] })
-	return page, more, nil
+	page, err = s.InOrder(ctx, db, ids)
+	return page, more, err
 }
 
 // window selects the markets that the list looks at, along the indexes of the list of markets.

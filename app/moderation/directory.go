@@ -22,15 +22,6 @@ type AgentRow struct {
 	Board *leaderboard.Row
 }
 
-// ErrorRate returns the share of the requests of the last 24 hours that failed, 0..1. A 429 counts
-// as failed.
-func (r *AgentRow) ErrorRate() float64 {
-	if r.Requests == 0 {
-		return 0
-	}
-	return float64(r.Errors+r.Limited) / float64(r.Requests)
-}
-
 // AgentFilter narrows and orders the table of agents.
 type AgentFilter struct {
 	Q      string // part of the handle or name, ignoring case

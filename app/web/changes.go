@@ -42,7 +42,7 @@ func (s *Site) changes(c *fiber.Ctx) error {
 	}
 	titles := make(map[string]string, len(found))
 	for i := range found {
-		titles[found[i].ID] = title(&found[i])
+		titles[found[i].ID] = found[i].Name()
 	}
 	p := pages.ChangesProps{More: more != "", Layout: s.frame("Changes", "Versions of the rules, corrections and voids, each with its reason.", "/changes", ""), Rules: rulebook()}
 	for _, k := range list {

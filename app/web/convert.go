@@ -25,7 +25,7 @@ func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 	if r.Withheld == prediction.NotRevealed {
 		p.Until = string(r.Reveal)
 		if r.Market != nil {
-			p.Title, p.Category = title(r.Market), r.Market.Category
+			p.Title, p.Category = r.Market.Name(), r.Market.Category
 		}
 	}
 	if live, ok := r.LiveEdge(); ok {
@@ -79,30 +79,10 @@ func shownOutcome(m *market.Market) (name string, index int) {
 func (s *Site) marketProps(m *market.Market) pages.MarketRow {
 	outcome, index := shownOutcome(m)
 	return pages.MarketRow{
-		ID: m.ID, Title: title(m), Label: m.ShortName(), Category: m.Category, Outcome: outcome, Probability: m.Probability,
-		Book: marketView(m, index), Change: changeOf(m, index),
+		ID: m.ID, Title: m.Name(), Label: m.ShortName(), Category: m.Category, Outcome: outcome, Probability: m.Probability,
+		Book: marketView(m, index), Change: m.ChangeOf(index),
 		Volume: m.Volume, ClosesAt: s.when(m.ClosesAt), ClosedAt: s.when(m.ClosedAt), Closed: m.Closed, Sample: m.Sample,
 	}
-}
-
-// changeOf returns how far the price of an outcome moved in 24 hours, or nil if unknown. The source
-// reports it for the first outcome. The second of two outcomes moved by as much the other way.
-func changeOf(m *market.Market, outcome int) *float64 {
-	switch {
-	case m.PriceChange24h == nil || outcome == 0:
-		return m.PriceChange24h
-	case outcome == 1 && len(m.Outcomes) == 2:
-		return new(-*m.PriceChange24h)
-	default:
-		return nil
-	}
-}
-
-func title(m *market.Market) string {
-	if m.Title != "" {
-		return m.Title
-	}
-	return m.Question
 }
 
 func (s *Site) newsProps(n *news.Item) pages.NewsItem {

@@ -159,7 +159,7 @@ func (s *Site) groupProps(g *market.Group, closed bool) pages.MarketGroup {
 		out.Sample = out.Sample || m.Sample
 	}
 	if first := &g.Markets[0]; g.Event == nil || g.Total == 1 {
-		out.Title, out.Category, out.Volume = title(first), first.Category, first.Volume
+		out.Title, out.Category, out.Volume = first.Name(), first.Category, first.Volume
 		return out
 	}
 	out.EventID, out.Title, out.Volume = g.Event.ID, g.Event.Name(g.Markets), g.Event.Volume

@@ -22,7 +22,7 @@ func examplesOf(markets []market.Market) []string {
 	seen := map[string]bool{} // each event counts once
 	return mostFrequent(markets, maxExamples, func(m *market.Market) []string {
 		var names []string
-		for _, name := range namesIn(title(m)) {
+		for _, name := range namesIn(m.Name()) {
 			if key := m.EventKey() + " " + name; !seen[key] {
 				seen[key] = true
 				names = append(names, name)

@@ -157,14 +157,14 @@ func (s *Site) market(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	frame := s.frame(title(m), marketWords(rows[0]), marketPath(m.ID), "/markets")
+	frame := s.frame(m.Name(), marketWords(rows[0]), marketPath(m.ID), "/markets")
 	frame.Image = marketPath(m.ID) + "/card.png"
 	p := pages.MarketProps{
 		Layout: frame, Row: rows[0], Event: m.EventTitle, Tags: m.Tags, Book: marketView(m, index).
 			Book(), Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
 		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution),
 		ObservedAt: s.when(m.ObservedAt), History: drawn(history, index),
-		Marks: predictionMarks(records, index), Stances: s.stances(records, index), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
+		Marks: predictionMarks(records), Stances: s.stances(records), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
 	}
 	if outcome != nil {
 		p.Settled, p.Void = outcome.String(), outcome.Void()
@@ -174,7 +174,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 	}
 	question := market.QuestionKey(m.Question)
 	for i := range p.Predictions {
-		p.Predictions[i].Repeats = market.QuestionKey(p.Predictions[i].Title) == question || p.Predictions[i].Title == title(m)
+		p.Predictions[i].Repeats = market.QuestionKey(p.Predictions[i].Title) == question || p.Predictions[i].Title == m.Name()
 	}
 	if len(records) > 0 {
 		p.All = "/predictions?market=" + url.QueryEscape(m.ID)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func newReference() (*reference, error) {
 		return nil, err
 	}
 	var schemas []pages.Schema
-	for _, name := range sortedKeys(doc.Components.Schemas) {
+	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
 		if members := properties(doc.Components.Schemas[name]); len(members) > 0 {
 			schemas = append(schemas, pages.Schema{
 				Name: name, Text: doc.Components.Schemas[name].Value.Description, Properties: members,
@@ -36,15 +37,6 @@ func newReference() (*reference, error) {
 		}
 	}
 	return &reference{groups, schemas}, nil
-}
-
-func sortedKeys[T any](m map[string]T) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func operationGroups(tags openapi3.Tags) ([]pages.OperationGroup, error) {
@@ -136,7 +128,7 @@ func propertyOrder(s *openapi3.Schema) []string {
 			names = append(names, name)
 		}
 	}
-	for _, name := range sortedKeys(s.Properties) {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}

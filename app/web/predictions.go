@@ -81,7 +81,7 @@ func (s *Site) narrow(c *fiber.Ctx, a address, f *prediction.Filter) (only []pag
 			return nil, false, err
 		}
 		if ok {
-			name = title(m)
+			name = m.Name()
 		}
 		only = append(only, pages.Only{What: "on", Name: name, Without: a.with("market", "")})
 	}
@@ -155,7 +155,7 @@ func (s *Site) predictionPage(r *prediction.Record) pages.PredictionProps {
 		props.Weight = &weight
 	}
 	if r.Market != nil {
-		props.MarketTitle = title(r.Market)
+		props.MarketTitle = r.Market.Name()
 		if r.Market.Closed {
 			props.ClosedAt = s.when(r.Market.ClosedAt)
 		}

@@ -18,8 +18,8 @@ const pageSize = 24
 // maxChoices is how many choices a row of filters shows.
 const maxChoices = 14
 
-// maxQuery is the greatest length of a parameter, in characters.
-const maxQuery = 400
+// maxParameter is the greatest length of a parameter, in characters.
+const maxParameter = 400
 
 // address is a page's address with the filters that the page supports. A filter is a link to the
 // same page with one parameter changed.
@@ -39,7 +39,7 @@ func readAddress(c *fiber.Ctx, names ...string) (address, error) {
 		if value == "" {
 			continue
 		}
-		if wrong := plaintext.CheckLength(value, 0, maxQuery, false); wrong != "" {
+		if wrong := plaintext.CheckLength(value, 0, maxParameter, false); wrong != "" {
 			return a, problem.InvalidParameter(name, wrong)
 		}
 		a.values.Set(name, value)

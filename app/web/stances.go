@@ -13,30 +13,24 @@ import (
 // chosen.
 const maxStances = 12
 
-// saidOf returns the probability that a prediction gives to an outcome of its market. In a market
-// with two outcomes, one probability is 1 minus the other. ok is false if the numbers are withheld. Hiding a
-// text doesn't withhold its numbers.
-func saidOf(r *prediction.Record, outcome int) (p float64, ok bool) {
+// saidOf returns the probability that a prediction gives to the reference outcome of its market. ok is false if it says
+// none, or if its numbers are withheld. Hiding a text doesn't withhold its numbers.
+func saidOf(r *prediction.Record) (p float64, ok bool) {
 	numbers := r.Withheld == prediction.NotWithheld || r.Withheld == prediction.HiddenByAdmin
-	switch {
-	case r.OutcomeIndex == nil || r.Market == nil || !numbers:
+	if r.OutcomeIndex == nil || r.Market == nil || !numbers {
 		return 0, false
-	case *r.OutcomeIndex == outcome:
-		return r.Confidence, true
-	case len(r.Market.Outcomes) == 2:
-		return 1 - r.Confidence, true
 	}
-	return 0, false
+	return r.Market.OfReference(*r.OutcomeIndex, r.Confidence)
 }
 
-// stances returns the agents' latest probabilities for an outcome, highest first. records are
+// stances returns the agents' latest probabilities for the reference outcome, highest first. records are
 // newest first.
-func (s *Site) stances(records []prediction.Record, outcome int) []pages.Stance {
+func (s *Site) stances(records []prediction.Record) []pages.Stance {
 	var out []pages.Stance
 	seen := map[string]bool{}
 	for i := range records {
 		r := &records[i]
-		said, ok := saidOf(r, outcome)
+		said, ok := saidOf(r)
 		if !ok || seen[r.Agent.Handle] || len(out) == maxStances {
 			continue
 		}
@@ -50,12 +44,12 @@ func (s *Site) stances(records []prediction.Record, outcome int) []pages.Stance 
 	return out
 }
 
-// predictionMarks returns the marks of a chart: the predictions of the outcome that it shows.
-func predictionMarks(records []prediction.Record, outcome int) []components.PredictionMark {
+// predictionMarks returns the marks of a chart: the predictions of the reference outcome.
+func predictionMarks(records []prediction.Record) []components.PredictionMark {
 	var out []components.PredictionMark
 	for i := range records {
 		r := &records[i]
-		said, ok := saidOf(r, outcome)
+		said, ok := saidOf(r)
 		if !ok {
 			continue
 		}

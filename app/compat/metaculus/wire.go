@@ -8,6 +8,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
@@ -207,7 +208,7 @@ func (f *facts) ownForecasts() historyWire {
 	w := historyWire{History: []forecastWire{}}
 	p, at := f.latest.Confidence, f.latest.CreatedAt
 	if f.latest.OutcomeIndex != f.market.YesIndex() {
-		p = math.Round((1-p)*1e4) / 1e4
+		p = score.Complement(p)
 	}
 	if f.waiting != nil {
 		p, at = f.waiting.Confidence, f.waiting.BeganAt
@@ -220,7 +221,7 @@ func (f *facts) ownForecasts() historyWire {
 }
 
 func forecastAt(p float64, at time.Time) forecastWire {
-	return forecastWire{StartTime: float64(at.UnixMicro()) / 1e6, Values: []float64{math.Round((1-p)*1e9) / 1e9, p}}
+	return forecastWire{StartTime: float64(at.UnixMicro()) / 1e6, Values: []float64{score.Complement(p), p}}
 }
 
 // projects returns the tournaments of a question: its category, and the assignments.

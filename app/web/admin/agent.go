@@ -78,10 +78,7 @@ func (d *Site) addUsage(ctx context.Context, a *agent.Agent, p *views.AgentProps
 	if err != nil {
 		return err
 	}
-	row := moderation.AgentRow{Summary: agent.Summary{
-		Activity: agent.Activity{Requests: counts.Requests, Errors: counts.Errors, Limited: counts.Limited},
-	}}
-	p.Requests, p.Errors, p.Limited, p.ErrorRate = counts.Requests, counts.Errors, counts.Limited, row.ErrorRate()
+	p.Requests, p.Errors, p.Limited, p.ErrorRate = counts.Requests, counts.Errors, counts.Limited, counts.ErrorRate()
 	hours, err := d.Usage.ByHour(ctx, d.DB.Reader, []uuid.UUID{a.ID}, usageHours)
 	if err != nil {
 		return err
