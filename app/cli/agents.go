@@ -228,7 +228,7 @@ func printUsage(ctx context.Context, db *database.DB, id uuid.UUID, w io.Writer)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "requests, 24 h\t%d, %d failed, %d limited\n", sum.Requests, sum.Errors, sum.Limited)
+	fmt.Fprintf(w, "requests, 24 h\t%d, %d refused or failed, %d limited\n", sum.Requests, sum.Errors, sum.Limited)
 	endpoints, err := usage.Endpoints(ctx, db.Reader, id, hours)
 	if err != nil {
 		return err

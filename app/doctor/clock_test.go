@@ -47,3 +47,20 @@ func TestDatabaseClock(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherClocks checks that the warning says whether this clock is ahead of the other clocks or behind them.
+func TestOtherClocks(t *testing.T) {
+	t.Parallel()
+	for ahead, want := range map[time.Duration]string{
+		5 * time.Minute:  "warn  clock          5m0s ahead of the other clocks: run an NTP client",
+		-5 * time.Minute: "warn  clock          5m0s behind the other clocks: run an NTP client",
+	} {
+		var out bytes.Buffer
+		d := &doctor{out: &out}
+		d.clock.add(ahead)
+		d.time()
+		if !strings.HasPrefix(out.String(), want) {
+			t.Errorf("%s ahead: %q", ahead, out.String())
+		}
+	}
+}

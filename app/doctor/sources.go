@@ -156,9 +156,9 @@ func (d *doctor) time() {
 	if middle.Abs() > maxSkew {
 		way := "behind"
 		if middle > 0 {
-			way = "ahead"
+			way = "ahead of"
 		}
-		d.say(warn, "clock", "%s %s of the other clocks: run an NTP client. This clock decides which price counts for a prediction and when a key expires", middle.Abs().Round(time.Second), way)
+		d.say(warn, "clock", "%s %s the other clocks: run an NTP client. This clock decides which price counts for a prediction and when a key expires", middle.Abs().Round(time.Second), way)
 		return
 	}
 	d.say(fine, "clock", "%s", fmt.Sprintf("within %s of %d other clocks", maxSkew, len(skew)))
