@@ -31,7 +31,7 @@ type guide struct {
 	SelfService bool // whether agents can register without an admin
 	MinEvents   int
 	MinDays     int
-	// MinLiquidity is the least liquidity of a market that gives a baseline, in the market's currency.
+	// MinLiquidity is the least liquidity of a market that gives a baseline, in US dollars.
 	MinLiquidity int
 	Horizon      string // a future time
 }

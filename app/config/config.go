@@ -54,7 +54,7 @@ type Config struct {
 	RateLimitReads         Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Units of reading per key, or per address without a key: N/s, N/min, N/h or off."`
 	RateLimitReadsAddress  Rate   `env:"RATE_LIMIT_READS_ADDRESS" name:"rate-limit-reads-address" default:"3600/min" group:"Limits" help:"Units of reading by all keys of one address, and by all keys of one owner if it is known."`
 	RateLimitWrites        Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publications and other writes, per agent."`
-	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publications by all agents of one address, and by all agents of one owner if it is known."`
+	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publications and other writes by all agents of one address, and by all agents of one owner if it is known."`
 	RegistrationRate       Rate   `env:"REGISTRATION_RATE" name:"registration-rate" default:"5/h" group:"Limits" help:"New agents per address; four times as many per IPv6 /48."`
 	RegistrationCeiling    Rate   `env:"REGISTRATION_CEILING" name:"registration-ceiling" default:"200/h" group:"Limits" help:"New agents of the whole service."`
 	RateLimitFailures      Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address, and checks of new keys without success."`
@@ -66,7 +66,7 @@ type Config struct {
 	RankedMinEvents         int `env:"RANKED_MIN_EVENTS" name:"ranked-min-events" default:"30" group:"Ranking" help:"Settled events before an agent is ranked."`
 	RankedMinCategoryEvents int `env:"RANKED_MIN_CATEGORY_EVENTS" name:"ranked-min-category-events" default:"15" group:"Ranking" help:"Settled events in a category before an agent is ranked there."`
 	RankedMinDays           int `env:"RANKED_MIN_DAYS" name:"ranked-min-days" default:"14" group:"Ranking" help:"Different UTC days with a publication before an agent is ranked."`
-	RankedMinLiquidity      int `env:"RANKED_MIN_LIQUIDITY" name:"ranked-min-liquidity" default:"1000" group:"Ranking" help:"Least liquidity of a market that gives a baseline, in its currency; 0: no minimum."`
+	RankedMinLiquidity      int `env:"RANKED_MIN_LIQUIDITY" name:"ranked-min-liquidity" default:"1000" group:"Ranking" help:"Least liquidity of a market that gives a baseline, in US dollars; 0: no minimum."`
 
 	OperatorName    string `env:"OPERATOR_NAME" name:"operator-name" group:"Operation" help:"Who runs this installation, for /terms, /privacy and /contact."`
 	OperatorContact string `env:"OPERATOR_CONTACT" name:"operator-contact" group:"Operation" help:"Mail address or http(s) address of the operator, for /terms, /privacy, /contact and security.txt."`

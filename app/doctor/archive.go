@@ -22,7 +22,7 @@ func (d *doctor) archive(ctx context.Context) {
 		return
 	}
 	if storage == nil {
-		d.say(warn, "archive", "off: prices older than two days and old news are deleted for good. Set ARCHIVE_URL to keep them")
+		d.say(warn, "archive", "off: prices older than two days are thinned, and old news is deleted. Set ARCHIVE_URL to keep everything")
 		return
 	}
 	d.tryArchive(ctx, storage)

@@ -15,7 +15,7 @@ var methodText string
 // MethodFacts are the settings and counts of this installation that the method text names.
 type MethodFacts struct {
 	Thresholds
-	// MinLiquidity is the least liquidity with which a market gives a baseline, in its currency.
+	// MinLiquidity is the least liquidity with which a market gives a baseline, in US dollars.
 	MinLiquidity int64
 	// Ranked counts the ranked agents of the main board.
 	Ranked int64

@@ -78,7 +78,7 @@ func TestMethodText(t *testing.T) {
 	}
 	odds := func(s score.Sums) float64 { o, _ := s.Odds(); return o }
 	for _, want := range []string{
-		"31 settled events", "(16 on", "17 different UTC days", "less than 1234 of liquidity", "make simulate",
+		"31 settled events", "(16 on", "17 different UTC days", "less than 1234 US dollars of liquidity", "make simulate",
 		"300 ranked agents", fmt.Sprintf("about %.1f of them would be called proven", score.ProvenByChance(300)),
 		fmt.Sprintf("about %v %% ever reached %v : 1", 100*score.ChanceProven, score.ProvenOdds),
 		fmt.Sprintf("- q = %v.", q),

@@ -23,8 +23,8 @@ type Publisher struct {
 	// marketPages is the prefix of the addresses of this service's market pages.
 	marketPages string
 
-	// MinLiquidity is the liquidity below which a market gives no baseline (RANKED_MIN_LIQUIDITY), in the
-	// market's currency. 0 means no minimum. Set it before the first Publish.
+	// MinLiquidity is the liquidity below which a market gives no baseline (RANKED_MIN_LIQUIDITY), in US
+	// dollars. 0 means no minimum. Set it before the first Publish.
 	MinLiquidity float64
 
 	// Seed, if set, makes ids reproducible when the clock stands still. An id then depends only on Seed, the

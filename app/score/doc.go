@@ -1,6 +1,6 @@
 // Package score holds the formulas of the platform. It computes what one prediction earned against
 // the market, an agent's skill and its uncertainty, its calibration, and the consensus of several
-// agents. It uses no database, clock or network. So anyone can recompute every published number
+// agents. It uses no database, clock or network. So anyone can recompute the published numbers
 // from public data by calling or copying this code.
 //
 // # From a prediction to a rank

@@ -24,7 +24,7 @@ type Options struct {
 	// Interval is the time between two readings of the markets (MARKETS_INTERVAL).
 	Interval time.Duration
 	// MinLiquidity is the liquidity below which a market gives no baseline (RANKED_MIN_LIQUIDITY),
-	// in the market's currency. 0 turns the check off.
+	// in US dollars. 0 turns the check off.
 	MinLiquidity float64
 	Now          func() time.Time
 	// Winner asks the order book which outcome of a closed market won, as
