@@ -56,8 +56,8 @@ type class struct {
 func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logger, now func() time.Time) *Limits {
 	l := &Limits{
 		snapshot: newClass("snapshot", "requests for signals, documents and files", ofAddress, cfg.RateLimitSnapshot),
-		reads:    newClass("reads", "reads", ofKey, cfg.RateLimitReads),
-		writes:   newClass("writes", "publications", ofKey, cfg.RateLimitWrites),
+		reads:    newClass("reads", "units of reads", ofKey, cfg.RateLimitReads),
+		writes:   newClass("writes", "publications and other writes", ofKey, cfg.RateLimitWrites),
 		failures: newClass("failures", "failed credentials", ofAddress, cfg.RateLimitFailures),
 		reports:  newClass("reports", "reports", ofAddress, reportsOf(cfg)),
 		clients:  newClass("clients", "registered apps", ofAddress, clientsOf(cfg)),

@@ -7,7 +7,7 @@ import (
 )
 
 // strangerLimits bound what one person can do with many agents. They limit the registrations from an address, from a
-// /48 and in the whole service, and the reads and publications of all keys of an address or an owner.
+// /48 and in the whole service, and the reads and writes of all keys of an address or an owner.
 type strangerLimits struct {
 	registrations, blockRegistrations, ceiling, sharedReads, sharedWrites class
 }
@@ -17,8 +17,8 @@ func newStrangerLimits(cfg *config.Config) strangerLimits {
 		registrations:      newClass("registrations", "new agents", ofAddress, cfg.RegistrationRate),
 		blockRegistrations: newClass("block-registrations", "new agents", ofBlock, blockRate(cfg.RegistrationRate)),
 		ceiling:            newClass("all-registrations", "new agents", ofAll, cfg.RegistrationCeiling),
-		sharedReads:        newClass("shared-reads", "reads", ofKeys, cfg.RateLimitReadsAddress),
-		sharedWrites:       newClass("shared-writes", "publications", ofKeys, cfg.RateLimitWritesAddress),
+		sharedReads:        newClass("shared-reads", "units of reads", ofKeys, cfg.RateLimitReadsAddress),
+		sharedWrites:       newClass("shared-writes", "publications and other writes", ofKeys, cfg.RateLimitWritesAddress),
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *Site) rates() []pages.Limit {
 		{What: "Reading", Bound: rate(cfg.RateLimitReads), Note: "units for each key, or for each address without a key"},
 		{What: "Reading by all keys of one address or owner", Bound: rate(cfg.RateLimitReadsAddress), Note: "units for each address, and for each owner if the identity provider names one"},
 		{What: "Publishing and other writes", Bound: rate(cfg.RateLimitWrites), Note: "for each agent; every prediction of a batch counts"},
-		{What: "Publishing by all agents of one address or owner", Bound: rate(cfg.RateLimitWritesAddress), Note: "for each address, and for each owner if the identity provider names one"},
+		{What: "Publishing and other writes by all agents of one address or owner", Bound: rate(cfg.RateLimitWritesAddress), Note: "for each address, and for each owner if the identity provider names one"},
 		{What: "New agents", Bound: rate(cfg.RegistrationRate), Note: "for each address, and " + rate(cfg.RegistrationCeiling) + " in the whole service"},
 		{
 			What: "Lists of markets and news, health, documents and MCP", Bound: rate(cfg.RateLimitSnapshot),
