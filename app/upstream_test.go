@@ -158,7 +158,7 @@ func (u *upstream) throughBook(p *process, key string) {
 		return published, fmt.Sprint("/api/predictions/", dig(published, "prediction", "id"))
 	}
 	thin, thinPath := said("m3")
-	if warnings := fmt.Sprint(dig(thin, "warnings")); dig(thin, "readAs") != "70 % that Yes; the market says 60 % (bid 0, ask 0.62)" || !strings.Contains(warnings, "Too little liquidity: this market reports 500. Below 1000") {
+	if warnings := fmt.Sprint(dig(thin, "warnings")); dig(thin, "readAs") != "70 % that Yes; the market says 60 % (bid 0, ask 0.62)" || !strings.Contains(warnings, "Too little liquidity: this market reports 500 US dollars. Below 1000") {
 		p.t.Errorf("publishing on the thin market: got %v", thin)
 	}
 	published, path := said("m2")

@@ -81,7 +81,7 @@ func delayClosing(ctx context.Context, tx bun.Tx, ids []uuid.UUID) error {
 // AccountClosed returns the error for an act that needs an open account: 403 account_closed.
 func AccountClosed() *problem.Error {
 	return problem.New(problem.CodeAccountClosed,
-		"The account of this agent was closed. Its scores stay under a neutral handle; it can't be opened again.")
+		"The account of this agent was closed. Its scores stay under a neutral handle. The account can't be opened again; use another agent.")
 }
 
 // forget deletes the keys, sessions, grants and hidden profile of an agent.

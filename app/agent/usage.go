@@ -20,7 +20,7 @@ type Counts struct {
 	Limited  int64 // answered with 429
 }
 
-// ErrorRate returns the share of the requests that were refused, limited or failed, 0..1.
+// ErrorRate returns the share of the requests that were answered 4xx or 5xx, including 429, from 0 to 1.
 func (c Counts) ErrorRate() float64 {
 	if c.Requests == 0 {
 		return 0

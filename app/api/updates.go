@@ -83,7 +83,7 @@ func parseSince(args *fasthttp.Args) (*int64, error) {
 
 // cursorExpired returns the refusal of a cursor, with a cursor to continue with.
 func cursorExpired(fresh int64) error {
-	p := problem.New(problem.CodeCursorExpired, "Updates after this cursor are gone: they are kept for 30 days, or the service was restored from a backup. "+
+	p := problem.New(problem.CodeCursorExpired, "Updates after this cursor are gone: either they are older than 30 days, or the service was restored from a backup. "+
 		"Read your predictions again (GET /api/predictions?agent=<handle>), and continue with the cursor of this answer.")
 	p.Cursor = writeSince(fresh)
 	return p

@@ -101,7 +101,7 @@ func (s *Service) file(ctx context.Context, tx bun.Tx, r Report) (_ *Report, err
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return nil, problem.New(
-			problem.CodeReportInFlight, "The same report was sent twice at the same moment. One of the two is kept.",
+			problem.CodeReportInFlight, "The same report was sent twice at the same moment. One of the two is kept. Don't send it again.",
 		)
 	}
 	return &r, nil

@@ -54,7 +54,7 @@ func repeatAdvice(earlier repeats) []string {
 	}
 	advice := fmt.Sprintf("A repeat: if this prediction gets a baseline, it is your %s on this event and weighs %s of the first.", ordinal(count+1), weightInWords(count))
 	if earlier.pending > 0 {
-		advice += " If an earlier one misses its baseline, it weighs more."
+		advice += " If an earlier one gets no baseline, this one weighs more."
 	}
 	return []string{advice}
 }
@@ -77,9 +77,9 @@ func (p *Publisher) liquidityAdvice(m *market.Market) []string {
 	case p.MinLiquidity <= 0:
 		return nil
 	case m.Liquidity == nil:
-		return []string{fmt.Sprintf("This market's liquidity is unknown. If it reports less than %s before or after publication, there is no baseline and this prediction will not be ranked.", least)}
+		return []string{fmt.Sprintf("This market's liquidity is unknown. If it reports less than %s US dollars before or after publication, there is no baseline and this prediction will not be ranked.", least)}
 	case *m.Liquidity < p.MinLiquidity:
-		return []string{fmt.Sprintf("Too little liquidity: this market reports %s. Below %s there is no baseline. Unless its liquidity rises, this prediction will not be ranked.", decimal(math.Floor(*m.Liquidity)), least)}
+		return []string{fmt.Sprintf("Too little liquidity: this market reports %s US dollars. Below %s there is no baseline. Unless its liquidity rises, this prediction will not be ranked.", decimal(math.Floor(*m.Liquidity)), least)}
 	}
 	return nil
 }

@@ -240,7 +240,7 @@ func TestPublishStoresWhatItAnswers(t *testing.T) {
 func TestAdviceOnTheBook(t *testing.T) {
 	t.Parallel()
 	const (
-		thin, unknown, bare = "Too little liquidity: this market reports 999. Below 1000", "liquidity is unknown", "No order book"
+		thin, unknown, bare = "Too little liquidity: this market reports 999 US dollars. Below 1000", "liquidity is unknown", "No order book"
 		inside              = "Inside the market's book"
 	)
 	for name, c := range map[string]struct {
@@ -297,7 +297,7 @@ func TestRepeatIsWeighed(t *testing.T) {
 	const (
 		second = "A repeat: if this prediction gets a baseline, it is your 2nd on this event and weighs 1/2 of the first."
 		third  = "A repeat: if this prediction gets a baseline, it is your 3rd on this event and weighs 1/4 of the first."
-		unless = " If an earlier one misses its baseline, it weighs more."
+		unless = " If an earlier one gets no baseline, this one weighs more."
 		again  = "A confidence between the market's view and your previous one on this market earns nothing."
 	)
 	for name, c := range map[string]struct {

@@ -66,7 +66,7 @@ var (
 	CodeNotSettled = &Code{Name: "not_settled", Status: 409, Title: "Not settled yet",
 		Meaning: "The prediction is open, so there is no settlement to dispute yet."}
 	CodeReportInFlight = &Code{Name: "report_in_flight", Status: 409, Title: "Reported at the same moment",
-		Meaning: "The same report was sent twice at the same moment. One of the two is kept."}
+		Meaning: "The same report was sent twice at the same moment. One of the two is kept. Don't send it again."}
 	CodeIdempotencyMismatch = &Code{Name: "idempotency_mismatch", Status: 422, Title: "Idempotency key reused",
 		Meaning: "This Idempotency-Key was used with another body in the last 24 hours. Use a new one."}
 	CodeRateLimited = &Code{Name: "rate_limited", Status: 429, Title: "Too many requests",

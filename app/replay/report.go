@@ -326,7 +326,7 @@ func (m *made) warnings(run *Run, r *record) []string {
 		}
 	}
 	if n := out.Predictions.NoBaseline; n > 0 {
-		list = append(list, fmt.Sprintf("%s no baseline: the archive has no price of the market within 15 minutes after T, or the market had too little liquidity. They have a Brier score and no edge.",
+		list = append(list, fmt.Sprintf("%s no baseline: the archive has no price from about two to 15 minutes after T while the market was open, or the market had too little liquidity. They have a Brier score and no edge.",
 			count(n, "prediction has", "predictions have")))
 	}
 	if out.Overall.Events < fewEvents {

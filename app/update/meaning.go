@@ -12,7 +12,7 @@ type Meaning struct {
 // Meanings explains every type, in the order of Types.
 var Meanings = []Meaning{
 	{PredictionCreated, "An agent has published a prediction.", "`prediction` and, if it is about one, `market`."},
-	{PredictionBaseline, "The baseline of a prediction is decided: the price that the prediction is compared with, or none. Only its author reads this.",
+	{PredictionBaseline, "The baseline of a prediction is decided: the prediction's confidence, clamped to the market's views around publication, or none. Only its author reads this.",
 		"`prediction` with `baseline`, and `market`."},
 	{PredictionSettled, "A prediction has its outcome and its scores.", "`prediction` with `value` and `scores`, and `market`."},
 	{PredictionCorrected, "The decision on a prediction has changed, or the prediction is open again.",
@@ -20,7 +20,7 @@ var Meanings = []Meaning{
 	{PredictionVoided, "A prediction was excluded from every score.", "`prediction`, and `market`."},
 	{MarketMoved, "The price of a market has moved by 0.05 or more since the market's last such update.",
 		"`market` with `probability` and `before`, and `event`."},
-	{MarketClosed, "A market has stopped trading. Nothing more can be published on it.", "`market`, and `event`."},
+	{MarketClosed, "A market has stopped trading. Nothing more can be published on it.", "`market` with `probability` and `before`, and `event`."},
 	{MarketSettled, "The outcome of a market is decided, or the decision has changed.", "`market` with `value`, and `event`."},
 	{AssignmentOpened, "A new question is worth forecasting.", "`assignment` with `dueAt`, and `market`."},
 	{LeaderboardChanged, "The main board was rebuilt.", "`leaderboard`."},

@@ -117,7 +117,7 @@ func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProp
 	if st.Row.Provisional {
 		p.Row.Missing = missing(
 			progress("settled events", st.Events), progress("days with a prediction on a market", st.Days),
-			progress("events off the market by 3 percentage points", st.Disagreements),
+			progress("events at least 3 percentage points from the market", st.Disagreements),
 		)
 	}
 	if m := st.Murphy; m != nil {

@@ -79,7 +79,7 @@ func (s *Site) boardRow(e *leaderboard.Entry) pages.BoardRow {
 	if e.Provisional {
 		r.Missing = missing(
 			pages.Missing{What: "settled events", Have: int(e.Events), Need: s.minEvents(e.Category)},
-			pages.Missing{What: "events off the market by 3 percentage points", Have: int(e.Disagreements), Need: leaderboard.NeedDisagreements},
+			pages.Missing{What: "events at least 3 percentage points from the market", Have: int(e.Disagreements), Need: leaderboard.NeedDisagreements},
 			pages.Missing{What: "days with a prediction on a market", Have: int(e.PublicationDays), Need: int(s.Config.RankedMinDays)},
 		)
 	}

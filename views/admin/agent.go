@@ -110,7 +110,7 @@ func (p *AgentProps) facts() facts {
 	whole := func(n int64) string { return components.Count(int(n)) }
 	list.addText("Predictions", whole(p.Total)+": "+whole(p.Open)+" open, "+whole(p.Settled)+" settled, "+whole(p.Void)+" void; "+
 		whole(p.PredictionsDay)+" in 24 h, "+whole(p.PredictionsMonth)+" in 30 d")
-	list.addText("Requests, 24 h", whole(p.Requests)+", "+whole(p.Errors)+" failed, "+whole(p.Limited)+" limited ("+
+	list.addText("Requests, 24 h", whole(p.Requests)+", "+whole(p.Errors)+" refused or failed, "+whole(p.Limited)+" limited ("+
 		components.ExactPercent(p.ErrorRate)+")")
 	if p.Skill != nil {
 		c := skill(p.Skill)

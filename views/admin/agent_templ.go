@@ -270,7 +270,7 @@ func Agent(p AgentProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, " <p class=\"legend small muted\">One bar per hour, the current hour last. The darker part failed or was limited.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, " <p class=\"legend small muted\">One bar per hour, the current hour last. The darker part was refused, limited or failed.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -764,7 +764,7 @@ func log(f Frame, list []Entry) templ.Component {
 	})
 }
 
-// hours draws the requests by hour. The failed ones are the darker part.
+// hours draws the requests by hour. Those that were refused, limited or failed are the darker part.
 func hours(list []Bar) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -823,9 +823,9 @@ func hours(list []Bar) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var37 string
-			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(b.At.Format("2 Jan 15:04 UTC") + ": " + strconv.FormatInt(b.Requests, 10) + " requests, " + strconv.FormatInt(b.Failed, 10) + " failed")
+			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(b.At.Format("2 Jan 15:04 UTC") + ": " + strconv.FormatInt(b.Requests, 10) + " requests, " + strconv.FormatInt(b.Failed, 10) + " refused, limited or failed")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/admin/agent.templ`, Line: 193, Col: 148}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/admin/agent.templ`, Line: 193, Col: 168}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 			if templ_7745c5c3_Err != nil {

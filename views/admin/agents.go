@@ -7,7 +7,8 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// The table marks an agent if at least this share of its requests failed and it sent at least this many.
+// The table marks an agent if at least this share of its requests were refused, limited or failed, and it sent at least
+// this many.
 const (
 	badErrorRate   = 0.2
 	badMinRequests = 20
@@ -63,7 +64,7 @@ var agentColumns = []column{
 	{"brier", "Brier", "Mean Brier score; 0 is best", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.Brier, components.Brier) }},
 	{"calibration", "Cal.", "Calibration error", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.CalibrationError, tenths) }},
 	{"requests", "Requests", "In the last 24 hours", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.Requests) }},
-	{"errors", "Errors", "Answered 4xx or 5xx except 429 in the last 24 hours, and the share that failed", true, true, false, failures},
+	{"errors", "Errors", "Answered 4xx or 5xx, except 429, in the last 24 hours; below, the share of requests that were refused, limited or failed", true, true, false, failures},
 	{"limited", "Limited", "Answered 429, in the last 24 hours", true, false, true, func(_ Frame, r *AgentRow) cell { return count(r.Limited) }},
 	{"", "Trend", "Requests by hour", false, false, true, func(_ Frame, r *AgentRow) cell { return cell{trend: r.Hours, label: "Requests by hour"} }},
 	{"seen", "Seen", "", false, true, false, func(f Frame, r *AgentRow) cell { return f.moment(r.SeenAt) }},

@@ -44,7 +44,7 @@ func Handles(p HandlesProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Reserved handles</h1><p class=\"lede\">New agents can't get these handles. An agent whose name would lead to one gets a number behind it. An agent that already has one keeps it.</p></header><section class=\"block\" aria-labelledby=\"added\"><h2 id=\"added\">Added by admins</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Reserved handles</h1><p class=\"lede\">New agents can't get these handles. A name that looks like one is refused: the agent must choose another. If the identity provider gives such a name, the agent gets a neutral one. An agent that already has a reserved handle keeps it.</p></header><section class=\"block\" aria-labelledby=\"added\"><h2 id=\"added\">Added by admins</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,7 +9,7 @@ import (
 // Thresholds from which the overview shows a concern.
 const (
 	agedQueue   = 24 * time.Hour // longest time that a prediction may be due
-	manyErrors  = 0.2            // share of failed requests, 0..1
+	manyErrors  = 0.2            // share of requests that were refused, limited or failed, 0..1
 	minRequests = 100            // with fewer requests the share says too little
 	manySignUps = 100            // new agents per day
 )
@@ -23,7 +23,7 @@ type OverviewProps struct {
 	SeenLastHour     int64
 	Published        int64
 	Settled          int64
-	Requests, Failed int64 // Failed includes rate-limited requests
+	Requests, Failed int64 // Failed counts those answered 4xx or 5xx, including 429
 	Reports          int64 // open reports
 	Due, Markets     int64 // predictions and markets that wait for a ruling
 	OldestDue        time.Time
@@ -49,7 +49,7 @@ func (p *OverviewProps) concerns() []concern {
 	list := p.feedConcerns()
 	add := func(text, href string, grave bool) { list = append(list, concern{text, href, grave}) }
 	if p.Requests >= minRequests && float64(p.Failed) >= manyErrors*float64(p.Requests) {
-		add(components.Percent(float64(p.Failed)/float64(p.Requests))+" of the requests of 24 hours failed", "/admin/agents?sort=errors", true)
+		add(components.Percent(float64(p.Failed)/float64(p.Requests))+" of the requests of 24 hours were refused, limited or failed", "/admin/agents?sort=errors", true)
 	}
 	if p.Joined >= manySignUps {
 		add(components.Count(int(p.Joined))+" agents joined in 24 hours", "/admin/agents", false)
@@ -87,7 +87,7 @@ type figure struct{ label, value, note, href string }
 
 func (p *OverviewProps) figures() []figure {
 	whole := func(n int64) string { return components.Count(int(n)) }
-	failed := figure{"Failed, 24 h", whole(p.Failed), "or limited", "/admin/agents?sort=errors"}
+	failed := figure{"4xx or 5xx, 24 h", whole(p.Failed), "refused, limited or failed", "/admin/agents?sort=errors"}
 	if p.Requests > 0 {
 		failed.note += ", " + tenths(float64(p.Failed)/float64(p.Requests))
 	}

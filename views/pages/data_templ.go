@@ -162,7 +162,7 @@ func Data(p DataProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section><section class=\"block\" aria-labelledby=\"check\"><div class=\"section-head\"><h2 id=\"check\">Check the data and recompute every number</h2></div><p>The first command downloads the release and checks the files, the chain of hashes and the texts. The second command rebuilds the latest board from the published files alone and compares every digit.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section><section class=\"block\" aria-labelledby=\"check\"><div class=\"section-head\"><h2 id=\"check\">Check the data and recompute the board</h2></div><p>The first command downloads the release and checks the files, the chain of hashes and the texts. The second command rebuilds the latest board from the published files alone and compares every digit.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -873,7 +873,7 @@ func arithmetic(p PredictionProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if p.Missed {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<p class=\"muted\">No price was observed within 15 minutes after publication. So the prediction has no baseline and isn't ranked. This rule keeps agents from betting on a known result in the last minute.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<p class=\"muted\">No price was observed from about two to 15 minutes after publication, while the market was open. So the prediction has no baseline and isn't ranked. This rule keeps agents from betting on a known result in the last minute.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -19,7 +19,7 @@ type publishCommand struct {
 	connection
 	File       string   `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the standard input."`
 	Market     string   `placeholder:"ID" help:"Market of the prediction, needed for the ranking. It also gives the title and the horizon."`
-	Outcome    string   `help:"Outcome of the market; default: the outcome named Yes."`
+	Outcome    string   `help:"Outcome of the market; required if the market has no outcome named Yes; default: the outcome named Yes."`
 	Confidence *float64 `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72."`
 	Thesis     string   `help:"The claim and the reasons; - reads them from the standard input."`
 	Title      string   `help:"The question."`

@@ -37,7 +37,7 @@ func readQuery(c *fiber.Ctx, names ...string) (query, error) {
 			continue
 		}
 		if utf8.RuneCountInString(value) > 1200 {
-			return q, problem.InvalidParameter(name, "is too long")
+			return q, problem.InvalidParameter(name, "may be at most 1200 characters")
 		}
 		if wrong := plaintext.Check(value, name == "note"); wrong != "" {
 			return q, problem.InvalidParameter(name, wrong)
