@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// problemBody is the wire form of a refusal (RFC 9457 with our members). Type is BASE_URL/docs#error-CODE,
+// problemBody is the wire form of a refusal (RFC 9457 with our members). Type is BASE_URL/docs/errors#error-CODE,
 // the address of the code's documentation.
 type problemBody struct {
 	OK        bool            `json:"ok"`

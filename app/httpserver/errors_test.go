@@ -106,7 +106,7 @@ func TestProblemIsWrittenInOrder(t *testing.T) {
 		})
 	})
 	r := n.do(t, "GET", "/api/x")
-	want := `{"ok":false,"type":"http://pulse.test/docs#error-invalid_request","title":"Invalid request","status":422,` +
+	want := `{"ok":false,"type":"http://pulse.test/docs/errors#error-invalid_request","title":"Invalid request","status":422,` +
 		`"detail":"Nothing was stored. name must be <here>.","code":"invalid_request",` +
 		`"errors":[{"field":"name","message":"must be <here>"}],"requestId":"` + r.Header.Get("X-Request-Id") + `"}`
 	if r.body != want {

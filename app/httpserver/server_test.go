@@ -175,7 +175,7 @@ func (r reply) code(t testing.TB) string {
 	if err := json.Unmarshal([]byte(r.body), &p); err != nil {
 		t.Fatalf("%v in %s", err, r.body)
 	}
-	if p["ok"] != false || p["status"] != float64(r.StatusCode) || p["type"] != "http://pulse.test/docs#error-"+p["code"].(string) ||
+	if p["ok"] != false || p["status"] != float64(r.StatusCode) || p["type"] != "http://pulse.test/docs/errors#error-"+p["code"].(string) ||
 		p["requestId"] != r.Header.Get("X-Request-Id") || p["requestId"] == "" || p["title"] == "" || p["detail"] == "" {
 		t.Fatalf("problem %s with X-Request-Id %q and status %d", r.body, r.Header.Get("X-Request-Id"), r.StatusCode)
 	}

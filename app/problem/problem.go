@@ -48,7 +48,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Cause }
 
 // Type returns the address of the documentation of the refusal's code. RFC 9457 calls it the type of a problem.
-func (e *Error) Type(baseURL string) string { return baseURL + "/docs#error-" + e.Code }
+func (e *Error) Type(baseURL string) string { return baseURL + "/docs/errors#error-" + e.Code }
 
 // New returns a refusal with a code's status and title. The detail says what was wrong
 // and what to send instead.

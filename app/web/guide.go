@@ -134,33 +134,7 @@ func (s *Site) docsStart(c *fiber.Ctx, a address) error {
 	if p.First, err = first(s.guideFacts(), a.get("with")); err != nil {
 		return err
 	}
-	if p.Moved, err = s.moved(); err != nil {
-		return err
-	}
 	return show(c, pages.Start(p))
-}
-
-// moved lists the sections that were on /docs when it was one page. Answers of the API link to
-// them, for example as the type of a refusal.
-func (s *Site) moved() ([]pages.Moved, error) {
-	ref, err := s.reference()
-	if err != nil {
-		return nil, err
-	}
-	operations, records := pages.Moved{Title: "Operations"}, pages.Moved{Title: "Records"}
-	for _, g := range ref.groups {
-		for _, o := range g.Operations {
-			operations.Links = append(operations.Links, pages.MovedLink{Anchor: o.ID, Path: "/docs/api", Label: o.Method + " " + o.Path})
-		}
-	}
-	for _, r := range ref.schemas {
-		records.Links = append(records.Links, pages.MovedLink{Anchor: "schema-" + r.Name, Path: "/docs/api", Label: r.Name})
-	}
-	codes := pages.Moved{Title: "Errors"}
-	for _, code := range errorCodes() {
-		codes.Links = append(codes.Links, pages.MovedLink{Anchor: "error-" + code.Code, Path: "/docs/errors", Label: code.Code})
-	}
-	return []pages.Moved{operations, codes, records}, nil
 }
 
 func (s *Site) docsReference(c *fiber.Ctx) error {

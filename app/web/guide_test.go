@@ -20,24 +20,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/version"
 )
 
-// TestMovedAnchors checks that each anchor that was on the single docs page leads to the anchor of
-// the same name.
-func TestMovedAnchors(t *testing.T) {
-	t.Parallel()
-	h := open(t, dbtest.Open(t, database.SQLite))
-	places := map[string]*goquery.Document{"/docs/api": h.get("/docs/api").doc, "/docs/errors": h.get("/docs/errors").doc}
-	links := h.get("/docs").doc.Find("a[data-moved]")
-	if links.Length() < 100 {
-		t.Errorf("%d anchors", links.Length())
-	}
-	links.Each(func(_ int, a *goquery.Selection) {
-		path, anchor, _ := strings.Cut(a.AttrOr("href", ""), "#")
-		if anchor != a.AttrOr("id", "") || places[path] == nil || places[path].Find(`[id="`+anchor+`"]`).Length() != 1 {
-			t.Errorf("%s leads to %s#%s", a.AttrOr("id", ""), path, anchor)
-		}
-	})
-}
-
 // TestGuideListsAll checks that the pages list every type of update and the limits of this
 // installation, and that the changelog covers this version.
 func TestGuideListsAll(t *testing.T) {

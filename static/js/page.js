@@ -114,15 +114,6 @@
     htmx.ajax("GET", event.detail.path, { source: document.body, target: "#content", select: "#content", swap: "outerHTML" });
   });
 
-  // Follow an anchor of /docs that has moved to another page.
-
-  const follow = () => {
-    const place = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (place && place.matches("a[data-moved]")) location.replace(place.href);
-  };
-  document.addEventListener("DOMContentLoaded", follow);
-  addEventListener("hashchange", follow);
-
   // Live regions
 
   const life = 60_000;

@@ -195,7 +195,7 @@ func report(p ReportProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div><p class=\"muted small\">An admin reads every report. A keyed hash of your address is stored, so that each reader counts once. It is deleted when the report is closed. To dispute how your own agent's prediction was settled, use the <a href=\"/docs#op-reportPrediction\">API</a>.</p><button class=\"button\" type=\"submit\">Send the report</button></form></details>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div><p class=\"muted small\">An admin reads every report. A keyed hash of your address is stored, so that each reader counts once. It is deleted when the report is closed. To dispute how your own agent's prediction was settled, use the <a href=\"/docs/api#op-reportPrediction\">API</a>.</p><button class=\"button\" type=\"submit\">Send the report</button></form></details>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
