@@ -56,6 +56,7 @@ type DB struct {
 	// prepared statements.
 	Pooled bool
 	path   string // of the SQLite file
+	writer *writerSettings
 
 	lostWAL time.Time // see LostWAL
 }
@@ -100,11 +101,8 @@ func (db *DB) Start(ctx context.Context, log *slog.Logger) error {
 	if db.Kind != SQLite {
 		return nil
 	}
-	// The one connection that writes lives as long as the process.
-	if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", servicePatience.Milliseconds())); err != nil {
-		return fmt.Errorf("set how long a write waits: %w", err)
-	}
-	return nil
+	db.writer.patience.Store(servicePatience.Milliseconds())
+	return db.writer.apply(ctx, db.DB)
 }
 
 // Stop ends the watching that Start began.
@@ -164,12 +162,14 @@ func openSQLite(path string) (*DB, error) {
 	// A checkpoint after every 32 MB of the write-ahead log, not after 4 MB, makes publishing about 14 % faster,
 	// because a page that changed several times is copied once. A backup makes the log grow; the limit shrinks it
 	// again.
-	pragmas := fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)"+
-		"&_pragma=wal_autocheckpoint(8000)&_pragma=journal_size_limit(67108864)", commandPatience.Milliseconds())
+	const pragmas = "?_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)" +
+		"&_pragma=wal_autocheckpoint(8000)&_pragma=journal_size_limit(67108864)"
 	name := "file:" + (&url.URL{Path: path}).EscapedPath()
-	writer := openPreparing(name + pragmas + "&_txlock=immediate")
+	settings := &writerSettings{}
+	settings.patience.Store(commandPatience.Milliseconds())
+	writer := openPreparing(name+pragmas+"&_txlock=immediate", settings)
 	writer.SetMaxOpenConns(1)
-	reader := openPreparing(name + pragmas + "&_pragma=query_only(1)")
+	reader := openPreparing(fmt.Sprintf("%s%s&_pragma=busy_timeout(%d)&_pragma=query_only(1)", name, pragmas, commandPatience.Milliseconds()), nil)
 	reader.SetMaxOpenConns(8)
 	reader.SetMaxIdleConns(8)
 	return &DB{
@@ -178,6 +178,7 @@ func openSQLite(path string) (*DB, error) {
 		Kind:    SQLite,
 		Breaker: newBreaker(&sqliteProbe{name + "?_pragma=busy_timeout(0)&_txlock=immediate"}),
 		path:    path,
+		writer:  settings,
 	}, nil
 }
 

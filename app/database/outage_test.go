@@ -251,6 +251,51 @@ func TestLockedSQLite(t *testing.T) {
 	}
 }
 
+// TestInterruptedSQLite checks that the settings of the connection that writes outlive it. The pool discards
+// a connection that was interrupted while it waited for another process.
+func TestInterruptedSQLite(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t, database.SQLite)
+	db, other := dbtest.OpenAt(t, address), dbtest.OpenAt(t, address)
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Start(t.Context(), slog.New(slog.DiscardHandler)), db.Sync(t.Context(), false)); err != nil {
+		t.Fatal(err)
+	}
+	pragma := func(name string) (value int) {
+		if err := db.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&value); err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	patience, synchronous := pragma("busy_timeout"), pragma("synchronous")
+	const mark = 1234 // pages, which only this connection has
+	if _, err := db.ExecContext(t.Context(), "PRAGMA cache_size = 1234"); err != nil || pragma("cache_size") != mark {
+		t.Fatal("the connection isn't marked:", err)
+	}
+	lock, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for wait := 10 * time.Millisecond; pragma("cache_size") == mark; wait *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		if err := database.SetSetting(ctx, db, "name", "value"); err == nil || wait > time.Minute {
+			t.Fatalf("a write with %s on a locked file: %v", wait, err)
+		}
+		cancel()
+	}
+	if got := pragma("busy_timeout"); got != patience {
+		t.Errorf("the next write waits %d ms for a lock, want %d", got, patience)
+	}
+	if got := pragma("synchronous"); got != synchronous {
+		t.Errorf("synchronous is %d, want %d", got, synchronous)
+	}
+	if err := lock.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestReadOnlySQLite checks a file system that no longer accepts writes, and a file that can't be
 // opened.
 func TestReadOnlySQLite(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,15 +17,24 @@ import (
 const keptStatements = 64
 
 // openPreparing returns a pool of connections to a SQLite file. As pgx does on Postgres, each connection keeps the
-// statements that have arguments, and prepares them only once.
-func openPreparing(name string) *sql.DB { return sql.OpenDB(connector{name}) }
+// statements that have arguments, and prepares them only once. settings is nil for a pool that doesn't write.
+func openPreparing(name string, settings *writerSettings) *sql.DB {
+	return sql.OpenDB(connector{name, settings})
+}
 
-type connector struct{ name string }
+type connector struct {
+	name     string
+	settings *writerSettings
+}
 
 func (c connector) Driver() driver.Driver { return &sqlite.Driver{} }
 
 func (c connector) Connect(context.Context) (driver.Conn, error) {
-	opened, err := c.Driver().Open(c.name)
+	name := c.name
+	if c.settings != nil {
+		name += "&_pragma=" + strings.Join(c.settings.pragmas(), "&_pragma=")
+	}
+	opened, err := c.Driver().Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,35 @@ package database
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/uptrace/bun"
 )
+
+// writerSettings are the settings of the connection that writes to a SQLite file. The pool makes a new
+// connection after a statement was interrupted while it waited for another process, and the new one has
+// them too.
+type writerSettings struct {
+	patience atomic.Int64 // how long a write waits for another process, in milliseconds
+	unsynced atomic.Bool  // see Sync
+}
+
+func (s *writerSettings) pragmas() []string {
+	level := "FULL"
+	if s.unsynced.Load() {
+		level = "OFF"
+	}
+	return []string{fmt.Sprintf("busy_timeout(%d)", s.patience.Load()), "synchronous(" + level + ")"}
+}
+
+// apply brings an open connection in line with the settings.
+func (s *writerSettings) apply(ctx context.Context, writer *bun.DB) error {
+	if _, err := writer.ExecContext(ctx, "PRAGMA "+strings.Join(s.pragmas(), "; PRAGMA ")); err != nil {
+		return fmt.Errorf("set how writes wait: %w", err)
+	}
+	return nil
+}
 
 // Compact returns the space of deleted rows in a SQLite file to the disk. On Postgres it does
 // nothing.
@@ -24,12 +52,6 @@ func (db *DB) Sync(ctx context.Context, on bool) error {
 	if db.Kind != SQLite {
 		return nil
 	}
-	level := "OFF"
-	if on {
-		level = "FULL"
-	}
-	if _, err := db.ExecContext(ctx, "PRAGMA synchronous = "+level); err != nil {
-		return fmt.Errorf("set how commits are synced: %w", err)
-	}
-	return nil
+	db.writer.unsynced.Store(!on)
+	return db.writer.apply(ctx, db.DB)
 }
