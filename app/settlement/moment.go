@@ -14,15 +14,19 @@ import (
 // AtOnce runs read on a snapshot of the database. No settlement is under way at the moment of the
 // snapshot. So read sees every ledger entry and sum created before it begins, and none created
 // later. Settlements wait only until the snapshot is taken.
-func AtOnce(ctx context.Context, db *database.DB, read func(ctx context.Context, tx bun.IDB) error) error {
+func AtOnce(ctx context.Context, db *database.DB, read func(ctx context.Context, tx bun.IDB) error) (err error) {
 	tx, err := beginBetweenSettlements(ctx, db)
+	if tx.Tx != nil {
+		defer func() { err = errors.Join(err, tx.Rollback()) }()
+	}
 	if err != nil {
 		return fmt.Errorf("fix a moment of the ledger: %w", err)
 	}
-	return errors.Join(read(ctx, tx), tx.Rollback())
+	return read(ctx, tx)
 }
 
-// beginBetweenSettlements begins a transaction whose snapshot is taken while no settlement is under way.
+// beginBetweenSettlements begins a transaction whose snapshot is taken while no settlement is under way. If it
+// fails after it began the transaction, it returns both the error and the transaction.
 func beginBetweenSettlements(ctx context.Context, db *database.DB) (tx bun.Tx, err error) {
 	var options *sql.TxOptions
 	if db.Kind == database.Postgres {
@@ -35,10 +39,7 @@ func beginBetweenSettlements(ctx context.Context, db *database.DB) (tx bun.Tx, e
 		}
 		// The first query of a transaction fixes its snapshot.
 		var n int64
-		if err := tx.NewRaw("SELECT COUNT(*) FROM (SELECT 1 FROM market_outcomes LIMIT 1) AS t").Scan(ctx, &n); err != nil {
-			return errors.Join(err, tx.Rollback())
-		}
-		return nil
+		return tx.NewRaw("SELECT COUNT(*) FROM (SELECT 1 FROM market_outcomes LIMIT 1) AS t").Scan(ctx, &n)
 	})
 	return tx, err
 }
