@@ -65,14 +65,15 @@ func (s Store) open(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error
 }
 
 // delayClosing waits for closings of these accounts that are under way, and lets no other begin until the transaction
-// ends. ids must be in ascending order. SQLite has one writer anyway.
+// ends. ids must be in ascending order. It takes the lock that Touch takes later in the transaction: with a weaker one,
+// a closing could get its own lock in between, and both would wait for each other. SQLite has one writer anyway.
 func delayClosing(ctx context.Context, tx bun.Tx, ids []uuid.UUID) error {
 	if len(ids) == 0 || !database.IsPostgres(tx) {
 		return nil
 	}
 	var locked []uuid.UUID
-	err := tx.NewSelect().Model((*Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For("KEY SHARE").Scan(ctx, &locked)
-	if err != nil {
+	rows := tx.NewSelect().Model((*Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Order("id")
+	if err := database.ForUpdate(rows).Scan(ctx, &locked); err != nil {
 		return fmt.Errorf("delay the closing of accounts: %w", err)
 	}
 	return nil

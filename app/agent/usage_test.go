@@ -315,39 +315,58 @@ func TestLateErrorOfClosedAccount(t *testing.T) {
 	})
 }
 
-// TestFlushWaitsForClosing checks that a flush that begins while an account is being closed writes nothing of it.
+// TestFlushWaitsForClosing checks that a flush that begins while an account is being closed writes nothing of it, and
+// that the two can't deadlock.
 func TestFlushWaitsForClosing(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Open(t, database.Postgres)
-	ada, bob := create(t, db, "Ada"), create(t, db, "Bob")
-	usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time { return at })
-	for _, a := range []*agent.Agent{ada, bob} {
-		usage.Count(a.ID, agent.Request{Method: "POST", Route: "/api/predictions", Status: 422, Code: "invalid_prediction"})
+	lock := func(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
+		_, err := store.Lock(ctx, tx, id)
+		return err
 	}
-	flushed := make(chan error, 1)
-	inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-		if _, _, err := store.Close(ctx, tx, ada.ID, at); err != nil {
-			return err
-		}
-		go func() { flushed <- usage.Flush(t.Context()) }()
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		for waiting := 0; waiting == 0; {
-			err := db.Reader.NewRaw("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(ctx, &waiting)
-			if err != nil {
-				return err
+	closing := func(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
+		_, _, err := store.Close(ctx, tx, id, at)
+		return err
+	}
+	nothing := func(context.Context, bun.Tx, uuid.UUID) error { return nil }
+	for name, c := range map[string]struct {
+		before, after func(ctx context.Context, tx bun.Tx, id uuid.UUID) error
+	}{
+		"locked": {lock, closing}, "closed": {closing, nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.Open(t, database.Postgres)
+			ada, bob := create(t, db, "Ada"), create(t, db, "Bob")
+			usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time { return at })
+			for _, a := range []*agent.Agent{ada, bob} {
+				usage.Count(a.ID, agent.Request{Method: "POST", Route: "/api/predictions", Status: 422, Code: "invalid_prediction"})
 			}
-		}
-		return nil
-	})
-	if err := <-flushed; err != nil {
-		t.Fatal(err)
-	}
-	for _, table := range []string{"agent_usage", "agent_endpoints", "agent_errors"} {
-		var of []uuid.UUID
-		if err := db.NewSelect().Table(table).Column("agent_id").Scan(t.Context(), &of); err != nil || len(of) != 1 || of[0] != bob.ID {
-			t.Errorf("%s has rows of %v, %v; want only those of %v", table, of, err, bob.ID)
-		}
+			flushed := make(chan error, 1)
+			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+				if err := c.before(ctx, tx, ada.ID); err != nil {
+					return err
+				}
+				go func() { flushed <- usage.Flush(t.Context()) }()
+				waits, cancel := context.WithTimeout(ctx, time.Minute)
+				defer cancel()
+				for waiting := 0; waiting == 0; {
+					err := db.Reader.NewRaw("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(waits, &waiting)
+					if err != nil {
+						return err
+					}
+				}
+				return c.after(ctx, tx, ada.ID)
+			})
+			if err := <-flushed; err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range []string{"agent_usage", "agent_endpoints", "agent_errors"} {
+				var of []uuid.UUID
+				if err := db.NewSelect().Table(table).Column("agent_id").Scan(t.Context(), &of); err != nil || len(of) != 1 || of[0] != bob.ID {
+					t.Errorf("%s has rows of %v, %v; want only those of %v", table, of, err, bob.ID)
+				}
+			}
+		})
 	}
 }
 
