@@ -26,6 +26,11 @@ type patientKey struct{}
 // patient.
 func Patient(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
 
+// Impatient undoes Patient. It is for work that a job shares with requests.
+func Impatient(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patientKey{}, false)
+}
+
 // boundedConn is a connection to Postgres that bounds how long the statements of requests wait for
 // locks. The bound can't be a startup parameter, because PgBouncer refuses those it doesn't know.
 //
@@ -76,7 +81,8 @@ func Pgx(conn any) *pgx.Conn { return conn.(*boundedConn).Conn() }
 
 // impatient reports whether the statements of a context wait for a lock at most for lockPatience.
 func (c *boundedConn) impatient(ctx context.Context) bool {
-	return c.breaker.serving.Load() && ctx.Value(patientKey{}) == nil
+	patient, _ := ctx.Value(patientKey{}).(bool)
+	return c.breaker.serving.Load() && !patient
 }
 
 // pooledAlone reports whether a statement behind a pooler needs the bound and is in no transaction

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -181,8 +182,8 @@ func (c *committer) run() {
 			return
 		}
 		// The trace of a batch belongs to its first caller. WithoutCancel keeps the batch running if that
-		// caller leaves.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), batchTimeout)
+		// caller leaves. That caller may be a job, but requests may be in the batch or wait behind it.
+		ctx, cancel := context.WithTimeout(database.Impatient(context.WithoutCancel(batch[0].ctx)), batchTimeout)
 		held := c.commit(ctx, batch)
 		cancel()
 		c.release(batch)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -475,6 +477,29 @@ func TestFailedCommitStoresNothing(t *testing.T) {
 	}
 	if _, _, err := d.publish(t, draft(nil)); err != nil || d.stored(t) != 1 {
 		t.Errorf("afterwards: %v, %d stored", err, d.stored(t))
+	}
+}
+
+// TestBatchOfAJobDoesNotWaitForLocks checks that a batch gives up on a locked table although a job began it, because
+// requests may be in it or wait behind it.
+func TestBatchOfAJobDoesNotWaitForLocks(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	d := open(t, db)
+	if err := db.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Rollback()
+	if _, err := lock.ExecContext(t.Context(), "LOCK TABLE predictions"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Publish(database.Patient(t.Context()), d.submission(nil))
+	if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "55P03" { // lock_not_available
+		t.Errorf("got %v, want that the lock isn't available", err)
 	}
 }
 
