@@ -148,6 +148,54 @@ func TestAnotherNodeAppends(t *testing.T) {
 	}
 }
 
+// TestLostCommit checks that a fact is appended again if it returns to what it was before a transaction that was
+// committed without an answer. Before, either the same node or another one appended.
+func TestLostCommit(t *testing.T) {
+	t.Parallel()
+	for name, another := range map[string]bool{"same node": false, "another node": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, database.SQLite)
+			minute := 0
+			read := func(question string, r *archive.Recorder) (kept func()) {
+				t.Helper()
+				w.set(day.Add(time.Duration(minute) * time.Minute))
+				minute++
+				m := yesNo("a")
+				m.Question, m.ObservedAt = question, w.now()
+				err := w.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) (err error) {
+					kept, err = r.Markets(ctx, tx, []market.Market{m}, nil)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return kept
+			}
+			read("Old?", w.recorder)()
+			want := []string{"0 Old?"}
+			if another {
+				read("New?", archive.NewRecorder(w.now))()
+				want = append(want, "1 New?")
+			}
+			want = append(want, fmt.Sprint(minute, " New?"), fmt.Sprint(minute+1, " Old?"))
+			read("New?", w.recorder) // without an answer
+			read("Old?", w.recorder)()
+			read("Old?", w.recorder)()
+			w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+			w.mustTick()
+			var got []string
+			for _, r := range rowsOf[archive.MarketRow](w, "2026-11-21", archive.Markets) {
+				got = append(got, fmt.Sprint(r.ObservedAt.Minute(), " ", r.Question))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("got facts %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // TestUnreachable checks that readings are stored while the archive is unreachable, that no day
 // counts as sealed, and that the status reports the failure. When the archive is back, the job
 // seals everything.

@@ -38,16 +38,15 @@ func NewRecorder(now func() time.Time) *Recorder {
 	return &Recorder{now: now, name: uuid.NewString(), facts: map[fact][sha256.Size]byte{}}
 }
 
-// change holds the facts that a transaction appends.
+// change holds the facts of a transaction.
 type change struct {
-	r        *Recorder
-	feed     string
-	outdated bool // another node appended last, so the archive may have newer facts than r
-	facts    map[fact][sha256.Size]byte
+	r     *Recorder
+	feed  string
+	facts map[fact][sha256.Size]byte
 }
 
-// begin prepares an append for a feed. If another Recorder appended last, the returned change knows
-// no earlier facts, so it appends every fact again.
+// begin prepares an append for a feed. If another Recorder appended last, the archive may have newer facts
+// than r. So r forgets those of the feed, and all are appended again.
 func (r *Recorder) begin(ctx context.Context, tx bun.Tx, feed string) (*change, error) {
 	setting := "archive_recorder_" + feed
 	last, _, err := database.Setting(ctx, tx, setting)
@@ -56,20 +55,22 @@ func (r *Recorder) begin(ctx context.Context, tx bun.Tx, feed string) (*change, 
 	}
 	c := &change{r: r, feed: feed, facts: map[fact][sha256.Size]byte{}}
 	if last != r.name {
-		c.outdated = true
+		r.forget(feed)
 		return c, database.SetSetting(ctx, tx, setting, r.name)
 	}
 	return c, nil
 }
 
-// kept remembers the facts of a committed transaction. It forgets those of earlier days, and all others of the feed if
-// they may be outdated.
+func (r *Recorder) forget(feed string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.facts, func(f fact, _ [sha256.Size]byte) bool { return f.feed == feed })
+}
+
+// kept remembers the facts of a committed transaction, and forgets those of earlier days.
 func (c *change) kept() {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
-	if c.outdated {
-		maps.DeleteFunc(c.r.facts, func(f fact, _ [sha256.Size]byte) bool { return f.feed == c.feed })
-	}
 	newest := map[string]string{}
 	for f, hash := range c.facts {
 		newest[f.table] = max(newest[f.table], f.day)
@@ -78,12 +79,16 @@ func (c *change) kept() {
 	maps.DeleteFunc(c.r.facts, func(f fact, _ [sha256.Size]byte) bool { return f.day < newest[f.table] })
 }
 
-// known returns the hash of the fact that was appended last.
-func (r *Recorder) known(f fact) (hash [sha256.Size]byte, found bool) {
+// same reports whether a fact was appended last with this hash. Otherwise it forgets the fact until kept, because
+// the commit may be stored although its answer is lost.
+func (r *Recorder) same(f fact, hash [sha256.Size]byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	hash, found = r.facts[f]
-	return hash, found
+	if before, found := r.facts[f]; found && before == hash {
+		return true
+	}
+	delete(r.facts, f)
+	return false
 }
 
 // isNew reports whether a fact differs from the last one appended on its day.
@@ -94,11 +99,11 @@ func (c *change) isNew(table, record string, at time.Time, value any) (bool, err
 	}
 	f, hash := fact{c.feed, DayOf(at), table, record}, sha256.Sum256(text)
 	before, found := c.facts[f]
-	if !found && !c.outdated {
-		before, found = c.r.known(f)
-	}
 	c.facts[f] = hash
-	return !found || before != hash, nil
+	if found {
+		return before != hash, nil
+	}
+	return !c.r.same(f, hash), nil
 }
 
 // Markets appends one reading of markets and their events.
