@@ -71,7 +71,7 @@ func (p *provider) discover(ctx context.Context) (*endpoints, error) {
 }
 
 func (p *provider) readEndpoints(ctx context.Context) (*endpoints, error) {
-	found, err := p.once(ctx, "discovery", func() (any, error) {
+	found, err := p.once(ctx, "discovery", func(ctx context.Context) (any, error) {
 		var merged document
 		var errs []error
 		certain := true // whether an endpoint that no document names is known not to exist

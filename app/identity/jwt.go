@@ -153,7 +153,7 @@ func (p *provider) publishedKeys(ctx context.Context, ends *endpoints, now time.
 }
 
 func (p *provider) readKeys(ctx context.Context, ends *endpoints) (*keySet, error) {
-	found, err := p.once(ctx, "keys", func() (any, error) {
+	found, err := p.once(ctx, "keys", func(ctx context.Context) (any, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, ends.keys, nil)
 		if err != nil {
 			return nil, &fault{word: "discovery", cause: err}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -127,14 +129,30 @@ func (p *provider) Verify(ctx context.Context, key string, hash digest) (Answer,
 	return Answer{Principal: principal, Until: found.until}, nil
 }
 
-// once runs a reading of the provider's documents for all callers together. A check of a known key doesn't share the
-// reading of an unknown one, which goes through another breaker.
-func (p *provider) once(ctx context.Context, name string, read func() (any, error)) (any, error) {
+// once runs a reading of the provider's documents for all callers together. The reading may take providerTimeout,
+// whatever its first caller can wait, and a caller waits no longer than its own context. A check of a known key doesn't
+// share the reading of an unknown one, which goes through another breaker.
+func (p *provider) once(ctx context.Context, name string, read func(context.Context) (any, error)) (any, error) {
 	if isAboutUnknownKey(ctx) {
 		name += " for an unknown key"
 	}
-	found, err, _ := p.refresh.Do(name, read)
-	return found, err
+	reading := p.refresh.DoChan(name, func() (found any, err error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), providerTimeout)
+		defer cancel()
+		defer context.AfterFunc(p.client.ctx, cancel)()
+		defer func() { // a panic would end the process, because this isn't the goroutine of a request
+			if e := recover(); e != nil {
+				err = fmt.Errorf("panic: %v\n%s", e, debug.Stack())
+			}
+		}()
+		return read(ctx)
+	})
+	select {
+	case r := <-reading:
+		return r.Val, r.Err
+	case <-ctx.Done():
+		return nil, broken(ctx.Err())
+	}
 }
 
 // inquire asks about a key. An error is a fault of the provider.

@@ -423,6 +423,54 @@ func TestDiscoveryInTrouble(t *testing.T) {
 	n.eventually(t, "opaque", invalid)
 }
 
+// TestSharedReading checks that a reading of the documents goes on when its first caller leaves, and that a caller
+// waits for it no longer than its own context.
+func TestSharedReading(t *testing.T) {
+	t.Parallel()
+	provider := newScripted(t)
+	asked, answer := make(chan struct{}, 2), make(chan struct{})
+	provider.alter = func(d fields) {
+		d["authorization_endpoint"], d["token_endpoint"] = provider.URL+"/authorize", provider.URL+"/token"
+		asked <- struct{}{}
+		<-answer
+	}
+	document := provider.document
+	provider.broken.Store(&document) // for the reading at the start of the node
+	cfg := provider.settings("", "f")
+	cfg.AdminScope = "admin"
+	n := newNode(t, dbtest.Open(t, database.SQLite), cfg)
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(n.log.String(), "does not answer yet"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the node hasn't read the documents at its start")
+		}
+	}
+	provider.broken.Store(nil)
+	before := provider.discovery.Load()
+	first, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := n.People().Begin(first, "secret", false)
+		left <- err
+	}()
+	<-asked
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := n.People().Begin(gone, "secret", false); err == nil {
+		t.Error("a caller whose context had ended got an answer")
+	}
+	leave()
+	if err := <-left; err == nil {
+		t.Error("the first caller got an answer although it left")
+	}
+	close(answer)
+	if _, err := n.People().Begin(t.Context(), "secret", false); err != nil {
+		t.Error(err)
+	}
+	if got := provider.discovery.Load() - before; got != 1 {
+		t.Errorf("the document was read %d times, want once", got)
+	}
+}
+
 func TestSecretInBody(t *testing.T) {
 	t.Parallel()
 	provider := newScripted(t)
