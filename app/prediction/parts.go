@@ -143,15 +143,12 @@ func checkOpen(ctx context.Context, tx bun.Tx, agentID uuid.UUID) error {
 	return err
 }
 
-// lockParts locks the row of an agent and a market. It inserts the row if there is none.
+// lockParts locks the row of an agent and a market. It inserts the row if there is none. One statement does both, with
+// an update that changes nothing, so that no other transaction can delete the row in between.
 func (p *Publisher) lockParts(ctx context.Context, tx bun.Tx, part Part, now time.Time) (*parts, error) {
-	made := &parts{AgentID: part.Agent.ID, MarketID: part.MarketID, BeganAt: now}
-	made.ID = p.attempt(made, now)
-	if _, err := tx.NewInsert().Model(made).On("CONFLICT (agent_id, market_id) DO NOTHING").Exec(ctx); err != nil {
-		return nil, err
-	}
-	s := &parts{AgentID: made.AgentID, MarketID: made.MarketID}
-	err := database.ForUpdate(tx.NewSelect().Model(s).WherePK()).Scan(ctx)
+	s := &parts{AgentID: part.Agent.ID, MarketID: part.MarketID, BeganAt: now}
+	s.ID = p.attempt(s, now)
+	err := tx.NewInsert().Model(s).On("CONFLICT (agent_id, market_id) DO UPDATE").Set("began_at = s.began_at").Returning("*").Scan(ctx)
 	s.BeganAt, s.PublishedAt = s.BeganAt.UTC(), s.PublishedAt.UTC()
 	return s, err
 }

@@ -303,6 +303,43 @@ func TestPartsAtOnce(t *testing.T) {
 	})
 }
 
+// afterInsert runs a function once, after an INSERT into prediction_parts.
+type afterInsert struct{ run func() }
+
+func (h *afterInsert) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (h *afterInsert) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if run := h.run; run != nil && strings.HasPrefix(e.Query, `INSERT INTO "prediction_parts"`) {
+		h.run = nil
+		run()
+	}
+}
+
+// TestPartWhileOldPartsAreForgotten checks that a part is kept if retention removes the expired row of its market at
+// the same moment. SQLite has one writer, so there this can't happen.
+func TestPartWhileOldPartsAreForgotten(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	hook := &afterInsert{}
+	db.Watch(hook)
+	d := open(t, db)
+	d.add(t, "1", "Old.")
+	d.wait(prediction.PartsKept + time.Minute)
+	forgotten := false
+	hook.run = func() {
+		_, err := d.ForgetParts(t.Context())
+		if forgotten = true; err != nil {
+			t.Error(err)
+		}
+	}
+	d.add(t, "1", "New.")
+	if !forgotten {
+		t.Fatal("no row was inserted")
+	}
+	d.add(t, "1", "0.6")
+	d.expect(t, "1 0.6 New.")
+}
+
 // TestPartsOfAClosedAccount checks that an agent's unfinished parts are deleted when its account is closed, and that
 // a part that arrives at the same moment isn't kept.
 func TestPartsOfAClosedAccount(t *testing.T) {
