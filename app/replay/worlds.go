@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 const (
@@ -32,6 +32,7 @@ type worlds struct {
 	found map[worldKey]*openWorld
 	uses  uint64
 	freed chan struct{} // closed and replaced when a world becomes idle or is closed
+	ended bool          // set by closeAll
 }
 
 type worldKey struct {
@@ -60,7 +61,8 @@ func newWorlds(open func(context.Context, *Run, time.Time) (*world, error), log 
 }
 
 // acquire returns the world of a run at a moment. If several callers ask for a new world, it is
-// built once. The world stays open until release is called.
+// built once. The world stays open until release or closeAll is called. After closeAll, acquire returns 503
+// unavailable.
 func (ws *worlds) acquire(ctx context.Context, run *Run, at time.Time) (w *world, release func(), err error) {
 	key := worldKey{run.ID, at}
 	o, mine, err := ws.enter(ctx, key)
@@ -72,7 +74,7 @@ func (ws *worlds) acquire(ctx context.Context, run *Run, at time.Time) (w *world
 	}
 	select {
 	case <-o.ready:
-		err = o.err
+		err = ws.usable(o)
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -86,13 +88,27 @@ func (ws *worlds) acquire(ctx context.Context, run *Run, at time.Time) (w *world
 	return o.world, func() { ws.leave(o) }, nil
 }
 
+// usable returns the reason why a built world can't be used, or nil.
+func (ws *worlds) usable(o *openWorld) error {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.ended {
+		return stopping()
+	}
+	return o.err
+}
+
+func stopping() error {
+	return problem.Unavailable("This server is stopping. Send the same request again.", time.Second)
+}
+
 // enter returns the entry of a world, and waits for a place if necessary. If mine is true, the
 // caller must build the world.
 func (ws *worlds) enter(ctx context.Context, key worldKey) (o *openWorld, mine bool, err error) {
 	for {
-		o, mine, idle, freed := ws.tryEnter(key)
-		if o != nil {
-			return o, mine, nil
+		o, mine, idle, freed, err := ws.tryEnter(key)
+		if o != nil || err != nil {
+			return o, mine, err
 		}
 		if idle != nil {
 			ws.close(idle)
@@ -108,14 +124,17 @@ func (ws *worlds) enter(ctx context.Context, key worldKey) (o *openWorld, mine b
 
 // tryEnter returns no entry if there is no place. If idle isn't nil, closing it makes a place. tryEnter also
 // returns no entry if the world is being closed, because a world and its next opening use the same file.
-func (ws *worlds) tryEnter(key worldKey) (o *openWorld, mine bool, idle *openWorld, freed chan struct{}) {
+func (ws *worlds) tryEnter(key worldKey) (o *openWorld, mine bool, idle *openWorld, freed chan struct{}, err error) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
+	if ws.ended {
+		return nil, false, nil, nil, stopping()
+	}
 	switch o = ws.found[key]; {
 	case o != nil && o.closed != nil:
-		return nil, false, nil, ws.freed
+		return nil, false, nil, ws.freed, nil
 	case o == nil && len(ws.found) >= ws.most:
-		return nil, false, ws.takeOldest(), ws.freed
+		return nil, false, ws.takeOldest(), ws.freed, nil
 	case o == nil:
 		o, mine = &openWorld{key: key, ready: make(chan struct{})}, true
 		ws.found[key] = o
@@ -124,7 +143,7 @@ func (ws *worlds) tryEnter(key worldKey) (o *openWorld, mine bool, idle *openWor
 	o.users++
 	ws.uses++
 	o.used = ws.uses
-	return o, mine, nil, nil
+	return o, mine, nil, nil, nil
 }
 
 // takeOldest marks the least recently used idle world as being closed, and returns it. It returns nil if no
@@ -188,19 +207,32 @@ func (ws *worlds) free() {
 	ws.freed = make(chan struct{})
 }
 
-// closeAll closes all worlds. No world may be used afterwards.
+// closeAll closes all worlds, and lets none be acquired from now on. It doesn't wait for requests that still use one:
+// the server has given them time before.
 func (ws *worlds) closeAll() error {
 	ws.mu.Lock()
-	open := slices.Collect(maps.Values(ws.found))
+	ws.ended = true
+	var mine, others []*openWorld
+	for _, o := range ws.found {
+		if o.closed != nil {
+			others = append(others, o)
+			continue
+		}
+		o.closed = make(chan struct{}) // so that no request closes it too
+		mine = append(mine, o)
+	}
+	ws.free()
 	ws.mu.Unlock()
 	var errs []error
-	for _, o := range open {
+	for _, o := range mine {
 		<-o.ready // without holding the lock, which make may need
-		if o.closed != nil {
-			<-o.closed
-		} else if o.err == nil {
+		if o.err == nil {
 			errs = append(errs, ws.shut(o.world))
 		}
+		close(o.closed)
+	}
+	for _, o := range others {
+		<-o.closed
 	}
 	return errors.Join(errs...)
 }

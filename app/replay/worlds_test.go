@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // TestWorldInTheMaking checks that a world being built keeps its place even after its callers gave
@@ -66,6 +69,66 @@ func TestCloseWhileMaking(t *testing.T) {
 			}
 		default:
 			t.Fatal("closeAll doesn't return")
+		}
+	})
+}
+
+// TestNoWorldWhileClosing checks that no world can be acquired once the server closes, and that each open one is
+// closed once.
+func TestNoWorldWhileClosing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made, closed := make(chan struct{}), make(chan struct{})
+		var shut []time.Time
+		var mu sync.Mutex
+		hour := func(n int) time.Time { return firstDay.Add(time.Duration(n) * time.Hour) }
+		ws := newWorlds(func(_ context.Context, run *Run, at time.Time) (*world, error) {
+			if at.Equal(hour(1)) {
+				<-made
+			}
+			return &world{run: run, at: at}, nil
+		}, slog.New(slog.DiscardHandler))
+		ws.most = 2
+		ws.shut = func(w *world) error {
+			mu.Lock()
+			shut = append(shut, w.at)
+			mu.Unlock()
+			<-closed
+			return nil
+		}
+		refused := func(n int) {
+			_, release, err := ws.acquire(t.Context(), &Run{ID: "r"}, hour(n))
+			if err == nil {
+				t.Errorf("acquired world %d", n)
+				release()
+			} else if problem.As(err).Code != problem.CodeUnavailable.Name {
+				t.Errorf("world %d: %v", n, err)
+			}
+		}
+		_, release, err := ws.acquire(t.Context(), &Run{ID: "r"}, hour(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go refused(1) // while it is being made
+		synctest.Wait()
+		go refused(2) // while it waits for a place
+		synctest.Wait()
+		done := make(chan error, 1)
+		go func() { done <- ws.closeAll() }()
+		synctest.Wait()
+		release()
+		close(made)
+		for n := range 3 {
+			go refused(n)
+		}
+		synctest.Wait()
+		close(closed)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		slices.SortFunc(shut, time.Time.Compare)
+		if want := []time.Time{hour(0), hour(1)}; !slices.Equal(shut, want) {
+			t.Errorf("closed the worlds %v, want %v", shut, want)
 		}
 	})
 }
