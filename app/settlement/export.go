@@ -119,9 +119,9 @@ func ReferencesIn(
 	ctx context.Context, db bun.IDB, s Span, agent uuid.UUID, marketID string, limit int,
 ) ([]SettledReference, error) {
 	var rows []SettledReference
-	q := db.NewSelect().TableExpr("reference_predictions AS r").
+	q := db.NewSelect().Model((*ReferencePrediction)(nil)).
 		Join("LEFT JOIN clusters AS c ON c.agent_id = r.agent_id AND c.event_key = r.event_key").
-		ColumnExpr("r.*, COALESCE(c.category, '') AS category, COALESCE(c.day, c.settled_day, '') AS day").
+		ColumnExpr("?TableColumns, COALESCE(c.category, '') AS category, COALESCE(c.day, c.settled_day, '') AS day").
 		Where("(r.agent_id, r.market_id) > (?, ?)", agent, marketID)
 	if err := s.within(q, "r.settled_at").Order("r.agent_id", "r.market_id").Limit(int64(limit)).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read reference rows: %w", err)

@@ -243,10 +243,10 @@ func (r *recount) references(ctx context.Context, tx bun.Tx, agent uuid.UUID) er
 		ClosesAt  time.Time `bun:",nullzero"`
 		DecidedAt time.Time `bun:",nullzero"`
 	}
-	err := tx.NewSelect().TableExpr("reference_predictions AS r").
+	err := tx.NewSelect().Model((*ReferencePrediction)(nil)).
 		Join("JOIN (?) AS m ON m.id = r.market_id", market.Select(tx)).
 		Join("LEFT JOIN market_outcomes AS o ON o.market_id = r.market_id").
-		ColumnExpr("r.*, m.category, m.closes_at, o.decided_at").Where("r.agent_id = ?", agent).
+		ColumnExpr("?TableColumns, m.category, m.closes_at, o.decided_at").Where("r.agent_id = ?", agent).
 		Order("r.event_key", "r.weight_index").Scan(ctx, &rows)
 	if err != nil {
 		return fmt.Errorf("read reference rows: %w", err)

@@ -287,7 +287,8 @@ func loadClusters(ctx context.Context, tx bun.Tx, wanted map[clusterKey]struct{}
 		list = append(list, key{k.agent, k.event})
 	}
 	rows := make([]Cluster, 0, len(wanted))
-	err := database.ScanRows(ctx, tx, "SELECT c.* FROM v JOIN clusters AS c ON c.agent_id = v.agent_id AND c.event_key = v.event_key", list, &rows)
+	err := database.ScanRows(ctx, tx, "SELECT c.agent_id, c.event_key, c.category, c.day, c.settled_day, c.next_index, c.settled, c.disagreements,"+
+		" c.value, c.stake, c.spread FROM v JOIN clusters AS c ON c.agent_id = v.agent_id AND c.event_key = v.event_key", list, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read clusters: %w", err)
 	}
