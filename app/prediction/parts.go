@@ -148,7 +148,7 @@ func checkOpen(ctx context.Context, tx bun.Tx, agentID uuid.UUID) error {
 func (p *Publisher) lockParts(ctx context.Context, tx bun.Tx, part Part, now time.Time) (*parts, error) {
 	s := &parts{AgentID: part.Agent.ID, MarketID: part.MarketID, BeganAt: now}
 	s.ID = p.attempt(s, now)
-	err := tx.NewInsert().Model(s).On("CONFLICT (agent_id, market_id) DO UPDATE").Set("began_at = s.began_at").Returning("*").Scan(ctx)
+	err := tx.NewInsert().Model(s).On("CONFLICT (agent_id, market_id) DO UPDATE").Set("began_at = s.began_at").Returning("?Columns").Scan(ctx)
 	s.BeganAt, s.PublishedAt = s.BeganAt.UTC(), s.PublishedAt.UTC()
 	return s, err
 }
