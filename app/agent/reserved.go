@@ -47,7 +47,7 @@ type ReservedHandle struct {
 // ReservedHandles returns the handles that admins reserved, in order.
 func (Store) ReservedHandles(ctx context.Context, db bun.IDB) ([]ReservedHandle, error) {
 	var list []ReservedHandle
-	err := db.NewSelect().Model(&list).ColumnExpr("x.*").
+	err := db.NewSelect().Model(&list).ColumnExpr("?TableColumns").
 		ColumnExpr("EXISTS (SELECT 1 FROM agents AS a WHERE a.handle = x.handle) AS in_use").OrderExpr("x.handle").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list reserved handles: %w", err)

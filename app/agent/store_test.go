@@ -366,3 +366,19 @@ func TestTouchAndOwner(t *testing.T) {
 		}
 	})
 }
+
+// TestReservedHandlesOnSchemaOfTheNextVersion checks that reserved handles can be listed from tables with more columns.
+func TestReservedHandlesOnSchemaOfTheNextVersion(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		dbtest.Widen(t, db)
+		create(t, db, "Ada")
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			return store.Reserve(ctx, tx, agent.ReservedHandle{Handle: "ada", Note: "taken", Author: "admin", CreatedAt: at})
+		})
+		list, err := store.ReservedHandles(t.Context(), db)
+		if err != nil || len(list) != 1 || list[0].Handle != "ada" || !list[0].InUse {
+			t.Errorf("reserved %+v, %v; want ada, in use", list, err)
+		}
+	})
+}

@@ -113,7 +113,7 @@ func (s *Store) readOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *S
 	now := s.now()
 	var rows []rowRead
 	p := database.NewPlanned(db)
-	err := p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).ColumnExpr("r.*, newest.*").
+	err := p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).ColumnExpr("?TableColumns, newest.*").
 		ColumnExpr("(?) AS next_day", settlement.SelectNextDay(db, p, agentID, now)).
 		Join("LEFT JOIN (?) AS newest ON TRUE", selectPrior(db, p, now)).
 		Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).Where(shownOf, All).

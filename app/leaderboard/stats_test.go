@@ -352,3 +352,18 @@ func TestBestAndWorst(t *testing.T) {
 		}
 	})
 }
+
+// TestStatsOnSchemaOfTheNextVersion checks that stats can be read from tables with more columns.
+func TestStatsOnSchemaOfTheNextVersion(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		dbtest.Widen(t, db)
+		id := w.agent(agent{handle: "one", days: 14})
+		w.days(id, "sport", "2026-11-01", 40, 1)
+		w.tick()
+		if st := w.stats(id); st.Row.Rank == nil || st.Row.Events != 40 {
+			t.Errorf("stats %+v, want a rank from 40 events", st.Row)
+		}
+	})
+}

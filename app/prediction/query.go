@@ -99,7 +99,7 @@ func (Store) TallyAndNextClose(ctx context.Context, db bun.IDB, agentID uuid.UUI
 		Tally       `bun:",extend"`
 		NextCloseAt time.Time `bun:",nullzero"`
 	}
-	q := SelectTallies(db).ColumnExpr("t.*").ColumnExpr("(?) AS next_close_at", next).Where("t.agent_id = ?", planned.Value(agentID))
+	q := SelectTallies(db).ColumnExpr("?TableColumns").ColumnExpr("(?) AS next_close_at", next).Where("t.agent_id = ?", planned.Value(agentID))
 	if err := planned.Scan(ctx, q, &found); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return Tally{}, time.Time{}, fmt.Errorf("read a tally and the next close: %w", err)
 	}
