@@ -66,7 +66,7 @@ type Options struct {
 	Waiting func()
 	// RedisPatience bounds one answer of Redis for the rate limits. Zero means 25 ms.
 	RedisPatience time.Duration
-	// CachePrefix separates the keys of several services in one Redis.
+	// CachePrefix separates the keys of several services in one Redis; see cache.Open.
 	CachePrefix string
 	// Seed is prediction.Publisher.Seed. Set it for a service whose clock stands still.
 	Seed []byte
@@ -186,11 +186,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.markInUse(ctx); err != nil {
 		return err
 	}
-	if a.opts.CachePrefix == "" {
-		a.cache, err = cache.Open(a.cfg.RedisURL)
-	} else {
-		a.cache, err = cache.OpenPrefixed(a.cfg.RedisURL, a.opts.CachePrefix)
-	}
+	a.cache, err = cache.Open(a.cfg.RedisURL, a.opts.CachePrefix)
 	return err
 }
 

@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ const (
 	Memory Kind = "memory" // of this process only
 )
 
-// keyPrefix distinguishes our keys from those of other services in the same Redis.
+// keyPrefix distinguishes our keys from those of other services in the same Redis, unless Open gets another prefix.
 const keyPrefix = "pulsecast:"
 
 // Cache is an open cache.
@@ -34,17 +35,17 @@ type Cache struct {
 	// one process has nothing to share. Its Reset returns an error.
 	Storage fiber.Storage
 	Kind    Kind
+	Prefix  string // of every key in Redis
 	client  redis.UniversalClient
 }
 
 // Open returns a cache for the Redis at a redis://, rediss:// or unix:// address. With an empty
 // address, the cache has the kind Memory. Open doesn't connect, so a Redis that is down is used as
 // soon as it is up. Parameters "addr" add the servers of a cluster, and a parameter "master_name"
-// makes the servers sentinels. Open returns an error for a bad address.
-func Open(redisURL string) (*Cache, error) { return OpenPrefixed(redisURL, keyPrefix) }
-
-// OpenPrefixed is like Open with another prefix for the keys.
-func OpenPrefixed(redisURL, prefix string) (*Cache, error) {
+// makes the servers sentinels. Services that share a Redis need different prefixes for their keys; "" stands for
+// "pulsecast:". Open returns an error for a bad address.
+func Open(redisURL, prefix string) (*Cache, error) {
+	prefix = cmp.Or(prefix, keyPrefix)
 	if redisURL == "" {
 		return &Cache{Kind: Memory}, nil
 	}
@@ -53,7 +54,7 @@ func OpenPrefixed(redisURL, prefix string) (*Cache, error) {
 		return nil, err
 	}
 	client := redis.NewUniversalClient(options)
-	return &Cache{Storage: prefixed{storage.NewFromConnection(client), prefix}, Kind: Redis, client: client}, nil
+	return &Cache{Storage: prefixed{storage.NewFromConnection(client), prefix}, Kind: Redis, Prefix: prefix, client: client}, nil
 }
 
 // parse returns the client options for an address. Its errors don't quote the address, because it

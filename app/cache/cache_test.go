@@ -63,7 +63,7 @@ func TestKeysHaveThePrefix(t *testing.T) {
 
 func TestUnreachableRedisFailsFast(t *testing.T) {
 	t.Parallel()
-	c, err := cache.Open("unix://" + filepath.Join(t.TempDir(), "none.sock"))
+	c, err := cache.Open("unix://" + filepath.Join(t.TempDir(), "none.sock"), "")
 	if err != nil {
 		t.Fatal("Open failed because Redis is down:", err)
 	}
@@ -83,7 +83,7 @@ func TestUnreachableRedisFailsFast(t *testing.T) {
 func TestBadAddressIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"http://user:hunter2@host", "redis://user:hunter2@host:1/x", "redis://:hunter2@%zz"} {
-		if _, err := cache.Open(address); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if _, err := cache.Open(address, ""); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

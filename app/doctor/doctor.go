@@ -101,7 +101,7 @@ func (d *doctor) cache(ctx context.Context) {
 		}
 		return
 	}
-	c, err := cache.Open(d.cfg.RedisURL)
+	c, err := cache.Open(d.cfg.RedisURL, "")
 	if err == nil {
 		defer c.Close()
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)

@@ -66,7 +66,6 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 		blockClients: newClass("block-clients", "registered apps", ofBlock, blockRate(clientsOf(cfg))),
 
 		strangers: newStrangerLimits(cfg),
-		prefix:    "pulsecast:",
 		patience:  redisPatience,
 		log:       log,
 		now:       now,

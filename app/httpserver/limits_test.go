@@ -353,7 +353,7 @@ func (a *attempts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func TestFrozenRedis(t *testing.T) {
 	t.Parallel()
 	server := cachetest.StartRedis(t)
-	shared, err := cache.Open(server.URL())
+	shared, err := cache.Open(server.URL(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,8 @@ type Options struct {
 	Now     func() time.Time
 	// Redis counts the limits over all nodes. If nil, they are counted in this process.
 	Redis redis.UniversalClient
+	// RedisPrefix is put before the names of the counters in Redis.
+	RedisPrefix string
 	// RedisPatience bounds one answer of Redis. Zero means 25 ms.
 	RedisPatience time.Duration
 	// Authenticate returns the owner of a bearer. A refusal is a *problem.Error with status 401. Any other
@@ -126,7 +128,7 @@ func New(opts Options) *Server {
 		connections: NewPlaces(maxConnections, maxConnectionsOfPeer),
 		longBodies:  NewPlaces(maxLongBodies, maxLongBodiesOfPeer),
 	}
-	s.Limits.patience = opts.RedisPatience
+	s.Limits.prefix, s.Limits.patience = opts.RedisPrefix, opts.RedisPatience
 	s.App = fiber.New(fiber.Config{
 		AppName:                      "pulsecast",
 		DisableStartupMessage:        true,
@@ -168,6 +170,15 @@ type bodyLimit struct {
 // AllowBody sets the largest body of requests for a path, in bytes. Requests without the header Authorization keep
 // MaxBody. The path must have no parameters. Call AllowBody before Start.
 func (s *Server) AllowBody(path string, most int) { s.bodies[path] = bodyLimit{most: most} }
+
+// LongestBody returns the largest body that any path allows so far, in bytes.
+func (s *Server) LongestBody() int {
+	longest := MaxBody
+	for _, limit := range s.bodies {
+		longest = max(longest, limit.most)
+	}
+	return longest
+}
 
 // AllowAnonymousBody is AllowBody for requests with and without the header Authorization.
 func (s *Server) AllowAnonymousBody(path string, most int) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -22,9 +21,8 @@ const (
 	PublicPath = Path + "/public"
 )
 
-// maxMessage is the largest message with a bearer, in bytes: the largest body of the API, and room for the call around
-// it.
-const maxMessage = api.MaxBatchBody + 8<<10
+// aroundBody is the room for a call around the body that it sends to the API, in bytes.
+const aroundBody = 8 << 10
 
 // The headers that a page of another site may send and read.
 const (
@@ -32,12 +30,13 @@ const (
 	readByPages = "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id"
 )
 
-// Register adds the two addresses. They accept only POST, because there are no sessions to listen to or to
+// Register adds the two addresses. The API must be registered already, because a message with a bearer may be as long as
+// the longest body there. They accept only POST, because there are no sessions to listen to or to
 // end. A request counts against the limit of answers from memory. The calls in it, lists of tools, and completions
 // that read the database, count against the API's limits.
 func (s *Server) Register(h *httpserver.Server) {
 	s.answer = h.App.Server().Handler
-	h.AllowBody(Path, maxMessage)
+	h.AllowBody(Path, h.LongestBody()+aroundBody)
 	h.App.Post(Path, s.screen, h.Limits.Snapshot(), s.requireBearer(h), s.speak(h, s.speaker(false), bearers))
 	h.App.Post(PublicPath, s.screen, h.Limits.Snapshot(), s.speak(h, s.speaker(true), nil))
 	for _, path := range []string{Path, PublicPath} {

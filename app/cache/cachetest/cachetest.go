@@ -23,7 +23,7 @@ func Open(t testing.TB, kind cache.Kind) *cache.Cache {
 			t.Skip("TEST_REDIS_URL is not set: run the suite by make test, which starts a private Redis")
 		}
 	}
-	c, err := cache.OpenPrefixed(address, "test-"+uuid.NewString()+":")
+	c, err := cache.Open(address, "test-"+uuid.NewString()+":")
 	if err != nil {
 		t.Fatal(err)
 	}
