@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -15,38 +14,23 @@ import (
 // no worker to do that, and its clock stands still, so they wait until the report. If a world is
 // closed meanwhile, its file keeps them.
 func (s *Server) publishParts(ctx context.Context, run *Run) error {
-	files, err := filepath.Glob(filepath.Join(s.build.runs.folder(run.ID), "worlds", "*.db"))
+	var waiting []time.Time
+	err := s.build.eachWorld(ctx, run, func(db *database.DB, at time.Time) error {
+		wait, err := prediction.PartsWait(ctx, db.Reader)
+		if wait {
+			waiting = append(waiting, at)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	for _, path := range files {
-		at, wait, err := partsWait(ctx, path)
-		if err == nil && wait {
-			err = s.publishPartsAt(ctx, run, at)
-		}
-		if err != nil {
-			return fmt.Errorf("publish the waiting parts in %s: %w", filepath.Base(path), err)
+	for _, at := range waiting {
+		if err := s.publishPartsAt(ctx, run, at); err != nil {
+			return fmt.Errorf("publish the waiting parts at %s: %w", writeMoment(at), err)
 		}
 	}
 	return nil
-}
-
-// partsWait returns the moment of a world, and whether confidences wait in its file.
-func partsWait(ctx context.Context, path string) (at time.Time, wait bool, err error) {
-	db, err := database.Open(ctx, "sqlite://"+path)
-	if err != nil {
-		return at, false, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	text, done, err := database.Setting(ctx, db.Reader, complete)
-	if err != nil || !done {
-		return at, false, err
-	}
-	if at, err = readMoment(text); err != nil {
-		return at, false, err
-	}
-	wait, err = prediction.PartsWait(ctx, db.Reader)
-	return at, wait, err
 }
 
 func (s *Server) publishPartsAt(ctx context.Context, run *Run, at time.Time) error {

@@ -1,8 +1,11 @@
 package replay
 
 import (
+	"errors"
 	"math/big"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -67,5 +70,44 @@ func TestLargeComment(t *testing.T) {
 		if status, text := c.call("POST", world+x.path, *run.AgentKey, body); status != x.status {
 			t.Errorf("%d KiB to %s: got status %d, %.200s; want %d", x.bytes>>10, x.path, status, text, x.status)
 		}
+	}
+}
+
+// TestReportWhileWorldsClose checks that a report doesn't depend on the files of worlds that only answered reads. Such a
+// file is deleted when its world is closed, which the report itself can cause.
+func TestReportWhileWorldsClose(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c, _ := serve(t, newArchive(t), dir)
+	run := c.makeRun(`{"name":"Alpha"}`)
+	at := func(i int) string {
+		return prefix(run.Run, writeMoment(firstDay.Add(60*time.Hour+time.Duration(i)*time.Minute)))
+	}
+	status, text := c.call("POST", at(0)+compat+"/questions/forecast/", *run.AgentKey, `[{"question":`+question("m105")+`,"probability_yes":0.62}]`)
+	if status != http.StatusCreated {
+		t.Fatalf("forecast: %d %s", status, text)
+	}
+	for i := 1; i <= openWorlds; i++ { // the last one closes the world of the forecast
+		if status, text := c.call("GET", at(i)+"/api/intelligence/markets/m105", *run.AgentKey, ""); status != http.StatusOK {
+			t.Fatalf("read: %d %s", status, text)
+		}
+	}
+	for range 2 {
+		if r := c.report(run); len(r.List) != 1 || r.List[0].Confidence != 0.62 {
+			t.Errorf("listed %+v, want the forecast", r.List)
+		}
+	}
+	worlds := filepath.Join(dir, "runs", run.Run, "worlds")
+	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(worlds, "deleted.db")); err != nil { // listed, but can't be opened
+		t.Fatal(err)
+	}
+	if err := copyFile(filepath.Join(dir, "template.db"), filepath.Join(worlds, "unfilled.db")); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.report(run); len(r.List) != 1 {
+		t.Errorf("listed %+v beside a deleted and an unfilled world, want the forecast", r.List)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "gone")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a deleted file was made again (error %v)", err)
 	}
 }

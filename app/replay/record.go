@@ -89,35 +89,24 @@ func openRecord(ctx context.Context, b *builder, dir string) (*record, error) {
 
 // published reads the predictions in all worlds of a run, in order of publication.
 func published(ctx context.Context, b *builder, run *Run) ([]prediction.Prediction, error) {
-	files, err := filepath.Glob(filepath.Join(b.runs.folder(run.ID), "worlds", "*.db"))
+	var list []prediction.Prediction
+	err := b.eachWorld(ctx, run, func(db *database.DB, _ time.Time) error {
+		var own []prediction.Prediction
+		err := prediction.Select(db.Reader).Where("p.agent_id = ?", run.Agent).Scan(ctx, &own)
+		for i := range own {
+			p := &own[i]
+			p.CreatedAt, p.HorizonAt, p.ScheduledCloseAt = p.CreatedAt.UTC(), p.HorizonAt.UTC(), p.ScheduledCloseAt.UTC()
+		}
+		list = append(list, own...)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	var list []prediction.Prediction
-	for _, path := range files {
-		some, err := publishedIn(ctx, path, run.Agent)
-		if err != nil {
-			return nil, fmt.Errorf("read the predictions of %s: %w", filepath.Base(path), err)
-		}
-		list = append(list, some...)
 	}
 	slices.SortFunc(list, func(a, b prediction.Prediction) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID.String(), b.ID.String()))
 	})
 	return list, nil
-}
-
-func publishedIn(ctx context.Context, path string, agentID uuid.UUID) (list []prediction.Prediction, err error) {
-	db, err := database.Open(ctx, "sqlite://"+path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	err = prediction.Select(db.Reader).Where("p.agent_id = ?", agentID).Scan(ctx, &list)
-	for i := range list {
-		list[i].CreatedAt, list[i].HorizonAt, list[i].ScheduledCloseAt = list[i].CreatedAt.UTC(), list[i].HorizonAt.UTC(), list[i].ScheduledCloseAt.UTC()
-	}
-	return list, err
 }
 
 // live settles the predictions of a run, day by day through the archive.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -31,6 +32,44 @@ func (b *builder) checkRoom(run *Run) error {
 		return problem.New(problem.CodeInvalidRequest, fmt.Sprintf("This run has published at %d moments, which is the maximum. Make another run with POST /r.", len(files)))
 	}
 	return nil
+}
+
+// eachWorld calls read with the database of each world of a run, and with its T. It skips worlds that aren't filled,
+// because nothing is published in them, and files that were deleted after it listed them. read must not open worlds:
+// that may close others, and closing them waits for read.
+func (b *builder) eachWorld(ctx context.Context, run *Run, read func(db *database.DB, at time.Time) error) error {
+	paths, err := filepath.Glob(filepath.Join(b.runs.folder(run.ID), "worlds", "*.db"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := b.readWorld(ctx, path, read); err != nil {
+			return fmt.Errorf("read the world in %s: %w", filepath.Base(path), err)
+		}
+	}
+	return nil
+}
+
+func (b *builder) readWorld(ctx context.Context, path string, read func(db *database.DB, at time.Time) error) (err error) {
+	b.files.RLock() // SQLite would create a file that was just deleted
+	defer b.files.RUnlock()
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	db, err := database.Open(ctx, "sqlite://"+path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	text, filled, err := database.Setting(ctx, db.Reader, complete)
+	if err != nil || !filled {
+		return err
+	}
+	at, err := readMoment(text)
+	if err != nil {
+		return err
+	}
+	return read(db, at)
 }
 
 // shrink deletes prices, news and feeds, which make up nearly all of a world and can be read from the
@@ -66,6 +105,8 @@ func (w *world) close() error {
 	if keep || err != nil {
 		return err
 	}
+	w.files.Lock()
+	defer w.files.Unlock()
 	for _, end := range []string{"", "-wal", "-shm"} {
 		if gone := os.Remove(w.path + end); gone != nil && !errors.Is(gone, os.ErrNotExist) {
 			err = errors.Join(err, gone)

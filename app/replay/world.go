@@ -35,7 +35,8 @@ type world struct {
 	run    *Run
 	at     time.Time
 
-	path string // path of its file
+	path  string        // path of its file
+	files *sync.RWMutex // as in builder
 	// kept reports whether closing the world must keep its file: the file existed before, or
 	// something was written to it.
 	kept atomic.Bool
@@ -58,6 +59,7 @@ type builder struct {
 	template string // a migrated, empty SQLite file
 	settings config.Config
 	log      io.Writer
+	files    sync.RWMutex // held to delete files of worlds, and for reading to open files of worlds that may be closed
 }
 
 // newTemplate makes the file from which worlds are copied.
@@ -137,7 +139,7 @@ func (b *builder) start(ctx context.Context, run *Run, at time.Time, path string
 	if err != nil {
 		return nil, fmt.Errorf("open a world: %w", err)
 	}
-	return &world{app: a, run: run, at: at, path: path}, nil
+	return &world{app: a, run: run, at: at, path: path, files: &b.files}, nil
 }
 
 // worldSettings returns the settings of every world.
