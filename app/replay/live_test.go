@@ -68,7 +68,7 @@ func TestLiveAndReplay(t *testing.T) {
 	now := func() time.Time { return *clock.Load() }
 	folder := archive.OpenFolder(t.TempDir())
 	a, c, key := live(t, now)
-	list := drafts()
+	list := draftsFrom(firstDay.AddDate(0, 0, 1).Add(20 * time.Minute)) // the first baseline needs prices of the first day
 	live := map[string]publishedAnswer{}
 	for _, step := range liveSteps(list) {
 		set(step.at)
@@ -116,6 +116,16 @@ func TestLiveAndReplay(t *testing.T) {
 	if len(live) != len(list) || len(lived.List) != len(r.List) {
 		t.Errorf("%d predictions published live, %d recorded, %d replayed", len(live), len(lived.List), len(r.List))
 	}
+}
+
+// draftsFrom returns the drafts, moved so that the first is published at a moment.
+func draftsFrom(first time.Time) []draft {
+	list := drafts()
+	later := first.Sub(list[0].at)
+	for i := range list {
+		list[i].at = list[i].at.Add(later)
+	}
+	return list
 }
 
 // liveStep is a reading or a publication.

@@ -116,12 +116,13 @@ func (r *record) live(ctx context.Context, run *Run, list []prediction.Predictio
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	first, end := archive.DayOf(list[0].CreatedAt), days[len(days)-1]
-	days = slices.DeleteFunc(slices.Clone(days), func(d string) bool { return d < first })
-	if err := r.begin(ctx, run, days); err != nil {
+	first, _ := slices.BinarySearch(days, archive.DayOf(list[0].CreatedAt))
+	priced, _ := slices.BinarySearch(days, archive.DayOf(list[0].CreatedAt.Add(-r.work.CheckedFrom())))
+	if err := r.begin(ctx, run, days[first:]); err != nil {
 		return err
 	}
-	for _, name := range days {
+	end := days[len(days)-1]
+	for _, name := range days[priced:] {
 		d, err := r.tape.day(ctx, name)
 		if err != nil {
 			return err
@@ -186,15 +187,15 @@ func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 	})
 }
 
-// liveDay processes one day: its publications, the prices around them, and the markets that closed
-// or reopened, each at its time.
+// liveDay processes one day: its publications, the prices around publications, and the markets that closed
+// or reopened, each at its time. Of a day before the first publication, only the prices count.
 func (r *record) liveDay(ctx context.Context, run *Run, d *day, last bool) error {
 	from, err := time.Parse(time.DateOnly, d.name)
 	if err != nil {
 		return err
 	}
 	to := from.AddDate(0, 0, 1)
-	if err := r.storeDay(ctx, run, d, from, to); err != nil {
+	if err := r.storeDay(ctx, run, d, from, to); err != nil || !r.list[0].CreatedAt.Before(to) {
 		return err
 	}
 	for _, change := range r.changes(d) {
