@@ -232,6 +232,9 @@ func (b *Backtest) pair(ctx context.Context, i int) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	costFile := filepath.Join(b.folder(b.state.Run), fmt.Sprintf("%04d.cost", i))
+	if err := os.Remove(costFile); err != nil && !errors.Is(err, os.ErrNotExist) { // of an earlier attempt
+		return fmt.Errorf("remove the cost of an earlier attempt: %w", err)
+	}
 	bot, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(bot, b.Command[0], b.Command[1:]...)
@@ -240,7 +243,7 @@ func (b *Backtest) pair(ctx context.Context, i int) (err error) {
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = log, log, time.Second
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return errors.Join(context.Cause(ctx), b.addCost(costFile))
 		}
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrPermission) {
 			return fmt.Errorf("start the bot: %w", err)
