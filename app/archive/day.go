@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 )
 
 // Day is a sealed day, open for reading.
@@ -55,6 +56,29 @@ func Rows[T any](ctx context.Context, d *Day, table string) iter.Seq2[T, error] 
 			}
 		}
 	}
+}
+
+// Rules returns the settings on which the baselines of the day depend, or nil if the day has none.
+func (d *Day) Rules(ctx context.Context) (*RuleRow, error) {
+	var rules *RuleRow
+	for row, err := range Rows[RuleRow](ctx, d, Rules) {
+		if err != nil {
+			return nil, err
+		}
+		rules = &row
+	}
+	if rules == nil {
+		return nil, nil
+	}
+	if !(rules.MarketsInterval >= 1 && rules.MarketsInterval <= 86400) || !(rules.MinLiquidity >= 0 && rules.MinLiquidity < 1<<53) {
+		return nil, fmt.Errorf("the rules of %s are out of range: readings every %v seconds, and a least liquidity of %v", d.Manifest.Day, rules.MarketsInterval, rules.MinLiquidity)
+	}
+	return rules, nil
+}
+
+// Interval returns the time between two readings of the markets.
+func (r *RuleRow) Interval() time.Duration {
+	return time.Duration(r.MarketsInterval * float64(time.Second))
 }
 
 // TextRows reads the current texts of a table of the day, without erased ones. It skips text files

@@ -28,12 +28,20 @@ type held struct {
 	settlement.Checked
 	id       string
 	baseline float64
+	needs    time.Duration // how long before publication the prices begin that any of its rules need
 	prices   []market.Price
+}
+
+// dayRules fixes baselines by the rules of a day.
+type dayRules struct {
+	day string
+	*settlement.Service
 }
 
 // recheck recomputes baselines from prices, day by day.
 type recheck struct {
-	service *settlement.Service
+	rules   []dayRules         // of each day that has rules, oldest first; at least one
+	needs   time.Duration      // the most that any prediction needs
 	markets map[string][]*held // each list is ordered by publication
 	covered time.Time          // first price of the current run of consecutive days with prices
 	report  *Report
@@ -87,18 +95,9 @@ func pricesSince(d *archive.Day) (start, first time.Time, err error) {
 
 // prepare reads the rules and the predictions with a baseline.
 func (c *recheck) prepare(ctx context.Context, l *loaded) error {
-	var rules archive.RuleRow
-	for _, d := range l.decided {
-		for row, err := range archive.Rows[archive.RuleRow](ctx, d, archive.Rules) {
-			if err != nil {
-				return err
-			}
-			rules = row
-		}
+	if err := c.readRules(ctx, l); err != nil {
+		return err
 	}
-	c.service = settlement.New(settlement.Options{
-		DB: l.db, Interval: time.Duration(rules.MarketsInterval * float64(time.Second)), MinLiquidity: rules.MinLiquidity,
-	})
 	err := newest(ctx, l.decided, archive.Predictions, func(r *archive.PredictionRow) string { return r.ID }, func(rows []archive.PredictionRow) error {
 		for i := range rows {
 			if r := &rows[i]; r.BaselineState == string(prediction.Fixed) && r.Baseline != nil && r.OutcomeIndex != nil {
@@ -110,9 +109,41 @@ func (c *recheck) prepare(ctx context.Context, l *loaded) error {
 		return nil
 	})
 	for _, list := range c.markets {
+		for _, p := range list {
+			for _, rules := range c.rulesAt(p.CreatedAt) {
+				p.needs = max(p.needs, rules.CheckedFrom())
+			}
+			c.needs = max(c.needs, p.needs)
+		}
 		slices.SortFunc(list, func(a, b *held) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.id, b.id)) })
 	}
 	return err
+}
+
+// readRules reads the rules of each day. Those of abandoned days count too, because the baselines that were fixed on
+// these days may be in the backup that was restored.
+func (c *recheck) readRules(ctx context.Context, l *loaded) error {
+	for _, d := range l.days {
+		rules, err := d.Rules(ctx)
+		if err != nil {
+			return err
+		}
+		if rules != nil {
+			work := settlement.New(settlement.Options{DB: l.db, Interval: rules.Interval(), MinLiquidity: rules.MinLiquidity})
+			c.rules = append(c.rules, dayRules{d.Manifest.Day, work})
+		}
+	}
+	if len(c.rules) == 0 {
+		c.rules = []dayRules{{"", settlement.New(settlement.Options{DB: l.db})}}
+	}
+	return nil
+}
+
+// rulesAt returns the rules that may have fixed the baseline of a prediction: those of the day of its publication, and
+// those of the day before, because a day has only the rules at its end.
+func (c *recheck) rulesAt(published time.Time) []dayRules {
+	next := sort.Search(len(c.rules), func(i int) bool { return c.rules[i].day > archive.DayOf(published) })
+	return c.rules[max(0, next-2):max(1, next)]
 }
 
 // collect adds to each prediction the prices of a day that were observed around its publication.
@@ -128,8 +159,10 @@ func (c *recheck) collect(ctx context.Context, d *archive.Day) error {
 		list := c.markets[row.Market]
 		at := price.ObservedAt
 		i := sort.Search(len(list), func(i int) bool { return !list[i].CreatedAt.Before(at.Add(-score.AfterWithin)) })
-		for ; i < len(list) && !list[i].CreatedAt.After(at.Add(c.service.CheckedFrom())); i++ {
-			list[i].prices = append(list[i].prices, price)
+		for ; i < len(list) && !list[i].CreatedAt.After(at.Add(c.needs)); i++ {
+			if p := list[i]; !p.CreatedAt.After(at.Add(p.needs)) {
+				p.prices = append(p.prices, price)
+			}
 		}
 	}
 	return nil
@@ -147,21 +180,29 @@ func (c *recheck) decide(end time.Time) {
 }
 
 func (c *recheck) check(p *held) {
-	if p.CreatedAt.Add(-c.service.CheckedFrom()).Before(c.covered) {
+	slices.SortFunc(p.prices, func(a, b market.Price) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	how, missing := "", false
+	for _, rules := range c.rulesAt(p.CreatedAt) {
+		if p.CreatedAt.Add(-rules.CheckedFrom()).Before(c.covered) {
+			missing = true
+			continue
+		}
+		b, ok := rules.Baseline(p.Checked, p.prices)
+		switch {
+		case ok && b.Q != nil && *b.Q == p.baseline:
+			c.report.Baselines.Same++
+			return
+		case !ok || b.Q == nil:
+			how = "but the prices give no baseline"
+		default:
+			how = fmt.Sprintf("but recomputed as %v", *b.Q)
+		}
+	}
+	if missing {
 		c.report.Baselines.Missing++
 		return
 	}
-	slices.SortFunc(p.prices, func(a, b market.Price) int { return a.ObservedAt.Compare(b.ObservedAt) })
-	b, ok := c.service.Baseline(p.Checked, p.prices)
-	switch {
-	case ok && b.Q != nil && *b.Q == p.baseline:
-		c.report.Baselines.Same++
-		return
-	case !ok || b.Q == nil:
-		c.differ(p, "but the prices give no baseline")
-	default:
-		c.differ(p, fmt.Sprintf("but recomputed as %v", *b.Q))
-	}
+	c.differ(p, how)
 }
 
 func (c *recheck) differ(p *held, how string) {

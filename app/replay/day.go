@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
 )
@@ -23,6 +24,7 @@ type day struct {
 	prices   map[string]*series
 	closings map[string][]archive.ClosingRow
 	outcomes []archive.OutcomeRow
+	rules    *archive.RuleRow // nil if the day has none
 	news     map[string][]news.Item
 }
 
@@ -35,6 +37,10 @@ func readDay(ctx context.Context, s archive.Storage, sealed *archive.Day) (*day,
 		manifest: sealed.Manifest, name: sealed.Manifest.Day, facts: map[string][]archive.MarketRow{}, events: map[string][]archive.EventRow{},
 		prices: map[string]*series{}, closings: map[string][]archive.ClosingRow{}, news: map[string][]news.Item{},
 	}
+	var err error
+	if d.rules, err = sealed.Rules(ctx); err != nil {
+		return nil, err
+	}
 	if err := d.readMarkets(ctx, sealed); err != nil {
 		return nil, err
 	}
@@ -43,7 +49,7 @@ func readDay(ctx context.Context, s archive.Storage, sealed *archive.Day) (*day,
 
 // checkFiles compares the files that a replay reads with the hashes in the manifest.
 func checkFiles(ctx context.Context, s archive.Storage, m *archive.Manifest) error {
-	for _, table := range []string{archive.Markets, archive.Events, archive.Prices, archive.Closings, archive.Outcomes, archive.News} {
+	for _, table := range []string{archive.Markets, archive.Events, archive.Prices, archive.Closings, archive.Outcomes, archive.News, archive.Rules} {
 		for _, f := range m.Of(table) {
 			name := archive.Path(m.Day, f.Name)
 			content, err := archive.ReadObject(ctx, s, name)
@@ -142,11 +148,20 @@ func newsItem(row *archive.NewsRow, t *archive.NewsTexts) news.Item {
 	}
 }
 
+// settings returns the settings of the service that recorded the day, as far as baselines depend on them. The others,
+// and those that the day doesn't have, are the local ones.
+func (d *day) settings(local config.Config) config.Config {
+	if d != nil && d.rules != nil {
+		local.MarketsInterval, local.RankedMinLiquidity = d.rules.Interval(), int(d.rules.MinLiquidity)
+	}
+	return local
+}
+
 // digest returns the part of a day that a world of a later day needs: each market's first price of
 // each hour and last price, and the last row of each event and news item.
 func (d *day) digest() *day {
 	out := &day{
-		manifest: d.manifest, name: d.name, facts: d.facts, events: lasts(d.events), closings: d.closings, news: lasts(d.news),
+		manifest: d.manifest, name: d.name, rules: d.rules, facts: d.facts, events: lasts(d.events), closings: d.closings, news: lasts(d.news),
 		prices: make(map[string]*series, len(d.prices)),
 	}
 	for id, s := range d.prices {

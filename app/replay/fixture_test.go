@@ -189,8 +189,8 @@ type client struct {
 	base string
 }
 
-// serve runs a replay of an archive on a free port, with its runs in dir.
-func serve(t testing.TB, s archive.Storage, dir string) (c *client, stop func()) {
+// serve runs a replay of an archive on a free port, with its runs in dir. change changes its settings.
+func serve(t testing.TB, s archive.Storage, dir string, change ...func(*config.Config)) (c *client, stop func()) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -198,6 +198,9 @@ func serve(t testing.TB, s archive.Storage, dir string) (c *client, stop func())
 	}
 	settings := config.Default()
 	settings.Addr, settings.LogFormat, settings.Drain = ln.Addr().String(), "off", 0
+	for _, f := range change {
+		f(&settings)
+	}
 	server, err := New(t.Context(), Options{Settings: settings, Archive: s, Dir: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -2,10 +2,12 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
@@ -57,54 +60,30 @@ func (s recordedSource) Winner(context.Context, *market.Market) (int, bool, erro
 	return 0, false, nil
 }
 
-// TestLiveAndReplay checks that a replay gives the same record as the live service. An agent
-// publishes while a service reads, archives and settles for several days. Its predictions are then
-// replayed from the archive at the same moments. Every number must be exactly equal.
+// TestLiveAndReplay checks that a replay gives the same record as the live service, whatever the settings of the replay.
+// An agent publishes while a service reads, archives and settles for several days, and its settings change at a
+// midnight. Its predictions are then replayed from the archive at the same moments. Every number must be exactly equal.
 func TestLiveAndReplay(t *testing.T) {
 	t.Parallel()
-	var clock atomic.Pointer[time.Time]
-	set := func(at time.Time) { clock.Store(&at) }
-	set(firstDay)
-	now := func() time.Time { return *clock.Load() }
-	folder := archive.OpenFolder(t.TempDir())
-	a, c, key := live(t, now)
 	list := draftsFrom(firstDay.AddDate(0, 0, 1).Add(20 * time.Minute)) // the first baseline needs prices of the first day
-	live := map[string]publishedAnswer{}
-	for _, step := range liveSteps(list) {
-		set(step.at)
-		if step.draft != nil {
-			p := read[publishedAnswer](c, "POST", "/api/predictions", key, step.draft.body())
-			live[step.draft.body()+p.Prediction.CreatedAt.String()] = p
-			continue
-		}
-		if _, err := a.Markets.Tick(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set(lastEnd.Add(time.Hour))
-	sealer := &archive.Sealer{DB: a.DB, Storage: folder, Now: now, Log: slog.New(slog.DiscardHandler)}
-	for d := range recordedDays {
-		if err := sealer.Seal(t.Context(), archive.DayOf(firstDay.AddDate(0, 0, d))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.Boards.Rebuild(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	lived := recordOf(t, a, now)
-
-	replayed, _ := serve(t, folder, t.TempDir())
+	lived, folder := live(t, list, firstDay.AddDate(0, 0, 2))
+	replayed, _ := serve(t, folder, t.TempDir(), func(cfg *config.Config) {
+		cfg.MarketsInterval, cfg.RankedMinLiquidity = time.Hour, 6000 // more than any market has
+	})
 	run := replayed.makeRun(`{"name":"Alpha"}`)
 	for _, f := range list {
 		replayed.publish(run, f)
 	}
 	r := replayed.report(run)
-	if r.Overall.Resolved == 0 || r.Predictions.NoBaseline > 0 {
-		t.Errorf("replayed: %+v, %+v", r.Overall, r.Predictions)
+	if r.Overall.Resolved == 0 || r.Predictions.NoBaseline != lived.Predictions.NoBaseline {
+		t.Errorf("replayed: %+v, %+v; live: %+v", r.Overall, r.Predictions, lived.Predictions)
 	}
 	if !reflect.DeepEqual(r.Overall, lived.Overall) || !reflect.DeepEqual(r.Calibration, lived.Calibration) ||
 		!reflect.DeepEqual(r.Categories, lived.Categories) || !reflect.DeepEqual(r.Horizons, lived.Horizons) {
 		t.Errorf("replayed\n%+v %+v\nlive\n%+v %+v", r.Overall, r.Categories, lived.Overall, lived.Categories)
+	}
+	if len(lived.List) != len(list) || len(r.List) != len(list) {
+		t.Fatalf("%d predictions published, %d recorded live, %d replayed", len(list), len(lived.List), len(r.List))
 	}
 	for i := range lived.List {
 		l, p := lived.List[i], r.List[i]
@@ -113,9 +92,128 @@ func TestLiveAndReplay(t *testing.T) {
 			t.Errorf("replayed\n%+v\nlive\n%+v", p, l)
 		}
 	}
-	if len(live) != len(list) || len(lived.List) != len(r.List) {
-		t.Errorf("%d predictions published live, %d recorded, %d replayed", len(live), len(lived.List), len(r.List))
+	pairs := read[planned](replayed, "POST", "/r/plan", "", `{"n":5,"seed":1}`).Pairs
+	if len(pairs) != 5 {
+		t.Errorf("a plan has %d pairs, want 5", len(pairs))
 	}
+}
+
+// TestRecomputeAfterAChange checks that the baselines of a day are recomputed exactly although settings changed at noon.
+func TestRecomputeAfterAChange(t *testing.T) {
+	t.Parallel()
+	list := draftsFrom(firstDay.AddDate(0, 0, 1).Add(7 * time.Minute))
+	_, folder := live(t, list, firstDay.AddDate(0, 0, 1).Add(12*time.Hour))
+	r, err := release.Recompute(t.Context(), folder, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := r.Baselines; b.Same == 0 || b.Missing > 0 || len(r.Differences) > 0 {
+		t.Errorf("recomputed %+v, %d differences: %.3q", b, len(r.Differences), r.Differences)
+	}
+}
+
+// live publishes drafts while a service reads, settles and seals the recorded days. At the moment of change, it is
+// restarted with other settings. live returns the agent's record and the archive.
+func live(t *testing.T, list []draft, change time.Time) (lived Report, folder *archive.Folder) {
+	t.Helper()
+	l := &liveService{t: t, folder: archive.OpenFolder(t.TempDir()), unsealed: firstDay, cfg: config.Default()}
+	l.set(firstDay)
+	l.cfg.Addr, l.cfg.LogFormat, l.cfg.Drain = "127.0.0.1:0", "off", 0
+	l.cfg.DatabaseURL, l.cfg.ArchiveURL = "sqlite://"+t.TempDir()+"/live.db", "file://"+t.TempDir()
+	l.cfg.MarketsInterval = 10 * time.Minute
+	l.start()
+	key := l.makeAgent()
+	for _, step := range liveSteps(list) {
+		for day := l.unsealed; !step.at.Before(day.AddDate(0, 0, 1)); day = l.unsealed {
+			l.seal(day)
+		}
+		l.set(step.at)
+		if changed := l.cfg.MarketsInterval == time.Minute; !changed && !step.at.Before(change) {
+			l.stop()
+			l.cfg.MarketsInterval, l.cfg.RankedMinLiquidity = time.Minute, 4000
+			l.start()
+		}
+		if step.draft != nil {
+			read[publishedAnswer](l.client, "POST", "/api/predictions", key, step.draft.body())
+		} else if _, err := l.app.Markets.Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.set(lastEnd.Add(-time.Minute))
+	if err := l.app.Boards.Rebuild(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.seal(l.unsealed)
+	return recordOf(t, l.app, l.now), l.folder
+}
+
+// liveService is a service with a test clock. It is restarted on its database.
+type liveService struct {
+	t        *testing.T
+	cfg      config.Config
+	folder   *archive.Folder
+	unsealed time.Time // the first day that isn't sealed
+	clock    atomic.Pointer[time.Time]
+	app      *app.App
+	client   *client
+	stop     func()
+}
+
+func (l *liveService) set(at time.Time) { l.clock.Store(&at) }
+
+func (l *liveService) now() time.Time { return *l.clock.Load() }
+
+// start starts the service. stop stops it.
+func (l *liveService) start() {
+	l.t.Helper()
+	ln, err := net.Listen("tcp", l.cfg.Addr)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	cfg := l.cfg
+	cfg.Addr = ln.Addr().String()
+	a, err := app.New(l.t.Context(), cfg, app.Options{Now: l.now})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	a.Markets.Source = recordedSource{l.now}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx, ln) }()
+	l.app, l.client = a, &client{l.t, a.Config().BaseURL}
+	l.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := errors.Join(<-done, a.Close()); err != nil {
+			l.t.Error(err)
+		}
+	})
+	l.t.Cleanup(l.stop)
+}
+
+// seal seals a day at its end.
+func (l *liveService) seal(day time.Time) {
+	l.t.Helper()
+	l.unsealed = day.AddDate(0, 0, 1)
+	l.set(l.unsealed)
+	rules := &release.Exporter{DB: l.app.DB, Interval: l.cfg.MarketsInterval, MinLiquidity: float64(l.cfg.RankedMinLiquidity)}
+	sealer := &archive.Sealer{DB: l.app.DB, Storage: l.folder, Exporters: []archive.Exporter{rules}, Now: l.now, Log: slog.New(slog.DiscardHandler)}
+	if err := sealer.Seal(l.t.Context(), archive.DayOf(day)); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// makeAgent returns the key of a new agent.
+func (l *liveService) makeAgent() string {
+	l.t.Helper()
+	made, err := agent.Store{}.Create(l.t.Context(), l.app.DB, agent.New{Profile: agent.Profile{Name: "Alpha"}, At: l.now()})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	key, _, err := (agent.Store{}).IssueKey(l.t.Context(), l.app.DB, made.ID, "", l.now())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return key
 }
 
 // draftsFrom returns the drafts, moved so that the first is published at a moment.
@@ -134,56 +232,20 @@ type liveStep struct {
 	draft *draft
 }
 
-// liveSteps returns a reading for each hour and several around each publication.
+// liveSteps returns a reading for each hour and several around each publication. The last one before it is too old for an
+// interval of a minute.
 func liveSteps(list []draft) (steps []liveStep) {
 	for at := firstDay; at.Before(lastEnd); at = at.Add(time.Hour) {
 		steps = append(steps, liveStep{at, nil})
 	}
 	for i := range list {
-		for _, wait := range []time.Duration{-50 * time.Minute, -time.Minute, 3 * time.Minute, 6 * time.Minute} {
+		for _, wait := range []time.Duration{-50 * time.Minute, -5 * time.Minute, 3 * time.Minute, 6 * time.Minute} {
 			steps = append(steps, liveStep{list[i].at.Add(wait), nil})
 		}
 		steps = append(steps, liveStep{list[i].at, &list[i]})
 	}
 	slices.SortStableFunc(steps, func(a, b liveStep) int { return a.at.Compare(b.at) })
 	return steps
-}
-
-// live starts a service with a test clock and an agent.
-func live(t *testing.T, now func() time.Time) (a *app.App, c *client, key string) {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := config.Default()
-	cfg.Addr, cfg.LogFormat, cfg.Drain = ln.Addr().String(), "off", 0
-	cfg.DatabaseURL, cfg.ArchiveURL = "sqlite://"+t.TempDir()+"/live.db", "file://"+t.TempDir()
-	a, err = app.New(t.Context(), cfg, app.Options{Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Markets.Source = recordedSource{now}
-	made, err := agent.Store{}.Create(t.Context(), a.DB, agent.New{Profile: agent.Profile{Name: "Alpha"}, At: now()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key, _, err = (agent.Store{}).IssueKey(t.Context(), a.DB, made.ID, "", now()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- a.Run(ctx, ln) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return a, &client{t, a.Config().BaseURL}, key
 }
 
 // recordOf reads the agent's record from the live service, as a report does.

@@ -84,8 +84,9 @@ func (t *Tape) Plan(ctx context.Context, o PlanOptions, cfg *config.Config) ([]P
 		if err != nil {
 			return nil, err
 		}
+		settings := d.settings(*cfg)
 		for id := range d.prices {
-			if c, ok := d.draw(id, &o, end, cfg); ok {
+			if c, ok := d.draw(id, &o, end, &settings); ok {
 				strata[c.stratum] = append(strata[c.stratum], c)
 			}
 		}

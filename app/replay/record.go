@@ -15,6 +15,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -29,8 +30,10 @@ type record struct {
 	clock time.Time
 	board *leaderboard.Builder
 	store *leaderboard.Store
-	work  *settlement.Service
+	work  *settlement.Service // by the rules of the current day
 
+	settings  config.Config // local; see day.settings
+	needs     time.Duration // how long before publication the prices that any day's rules need begin
 	tape      *Tape
 	markets   map[string]*followed
 	list      []prediction.Prediction // of the run, in order of publication
@@ -77,14 +80,19 @@ func openRecord(ctx context.Context, b *builder, dir string) (*record, error) {
 	if err := db.Sync(ctx, false); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	r := &record{db: db, tape: b.tape, markets: map[string]*followed{}}
+	r := &record{db: db, settings: b.settings, tape: b.tape, markets: map[string]*followed{}}
 	now := func() time.Time { return r.clock }
 	limits := leaderboard.ThresholdsOf(&b.settings)
 	r.board, r.store = leaderboard.NewBuilder(db, limits, now), leaderboard.NewStore(limits, now)
-	r.work = settlement.New(settlement.Options{
-		DB: db, Interval: b.settings.MarketsInterval, MinLiquidity: float64(b.settings.RankedMinLiquidity), Now: now,
-	})
 	return r, nil
+}
+
+// service returns a service that settles by the rules of a day.
+func (r *record) service(d *day) *settlement.Service {
+	cfg := d.settings(r.settings)
+	return settlement.New(settlement.Options{
+		DB: r.db, Interval: cfg.MarketsInterval, MinLiquidity: float64(cfg.RankedMinLiquidity), Now: func() time.Time { return r.clock },
+	})
 }
 
 // published reads the predictions in all worlds of a run, in order of publication.
@@ -117,10 +125,10 @@ func (r *record) live(ctx context.Context, run *Run, list []prediction.Predictio
 		return err
 	}
 	first, _ := slices.BinarySearch(days, archive.DayOf(list[0].CreatedAt))
-	priced, _ := slices.BinarySearch(days, archive.DayOf(list[0].CreatedAt.Add(-r.work.CheckedFrom())))
 	if err := r.begin(ctx, run, days[first:]); err != nil {
 		return err
 	}
+	priced, _ := slices.BinarySearch(days, archive.DayOf(list[0].CreatedAt.Add(-r.needs)))
 	end := days[len(days)-1]
 	for _, name := range days[priced:] {
 		d, err := r.tape.day(ctx, name)
@@ -134,7 +142,8 @@ func (r *record) live(ctx context.Context, run *Run, list []prediction.Predictio
 	return nil
 }
 
-// begin stores the agents and markets, and collects the closings of the markets and the abandoned days.
+// begin stores the agents and markets, and collects the closings of the markets, the abandoned days and the needs of
+// the days' rules.
 func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 	for i := range r.list {
 		if id := r.list[i].MarketID; id != "" {
@@ -161,7 +170,7 @@ func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 		if err != nil {
 			return err
 		}
-		manifests[i] = d.manifest
+		manifests[i], r.needs = d.manifest, max(r.needs, r.service(d).CheckedFrom())
 		for id, m := range r.markets {
 			if m != nil {
 				m.closings = append(m.closings, d.closings[id]...)
@@ -198,6 +207,7 @@ func (r *record) liveDay(ctx context.Context, run *Run, d *day, last bool) error
 	if err := r.storeDay(ctx, run, d, from, to); err != nil || !r.list[0].CreatedAt.Before(to) {
 		return err
 	}
+	r.work = r.service(d)
 	for _, change := range r.changes(d) {
 		r.clock = change.ObservedAt
 		if err := r.work.FixBaselines(ctx); err != nil {
@@ -243,7 +253,7 @@ func (r *record) storeDay(ctx context.Context, run *Run, d *day, from, to time.T
 					}
 				}
 			}
-			prices = append(prices, d.around(p, r.work.CheckedFrom())...)
+			prices = append(prices, d.around(p, r.needs)...)
 		}
 		return market.Store{}.AddPrices(ctx, tx, prices)
 	})

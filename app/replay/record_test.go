@@ -48,6 +48,7 @@ func TestRecordHasEveryView(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			r.needs = r.service(nil).CheckedFrom()
 			if err := r.storeDay(t.Context(), &Run{}, d, firstDay, to); err != nil {
 				t.Fatal(err)
 			}

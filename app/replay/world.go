@@ -130,7 +130,11 @@ func copyFile(from, to string) error {
 // start builds the service on a world's file. It runs no background jobs, has no rate limits, and
 // asks no source.
 func (b *builder) start(ctx context.Context, run *Run, at time.Time, path string) (*world, error) {
-	cfg := b.settings
+	d, err := b.tape.digest(ctx, archive.DayOf(at))
+	if err != nil {
+		return nil, err
+	}
+	cfg := d.settings(b.settings)
 	cfg.BaseURL = b.settings.BaseURL + prefix(run.ID, writeMoment(at))
 	cfg.DatabaseURL = "sqlite://" + path
 	a, err := app.New(ctx, cfg, app.Options{
@@ -197,7 +201,7 @@ func (b *builder) fill(ctx context.Context, w *world, add func(context.Context, 
 	if err := add(ctx, w, known); err != nil {
 		return err
 	}
-	if err := w.publish(ctx, known, &b.settings); err != nil {
+	if err := w.publish(ctx, known); err != nil {
 		return err
 	}
 	if err := w.app.DB.Sync(ctx, true); err != nil {
@@ -220,7 +224,7 @@ func (b *builder) makeWorld(ctx context.Context, w *world, known *moment) error 
 	if len(w.pairs()) > 0 {
 		return nil
 	}
-	_, err = assignment.Store{}.ChooseDaily(ctx, w.app.DB, w.at, time.Time{}, float64(b.settings.RankedMinLiquidity))
+	_, err = assignment.Store{}.ChooseDaily(ctx, w.app.DB, w.at, time.Time{}, float64(w.app.Config().RankedMinLiquidity))
 	return err
 }
 
@@ -265,7 +269,8 @@ func (w *world) addAssignments(ctx context.Context, tx bun.Tx, known *moment) er
 }
 
 // publish publishes the feeds as they were at T.
-func (w *world) publish(ctx context.Context, known *moment, cfg *config.Config) error {
+func (w *world) publish(ctx context.Context, known *moment) error {
+	cfg := w.app.Config()
 	if at := known.marketsAt(); !at.IsZero() {
 		reading := signal.Reading[market.Market]{
 			Records: market.OpenByVolume(known.markets), AsOf: at, Source: known.markets[0].Source, Sample: known.sampleMarkets, Interval: cfg.MarketsInterval,
