@@ -22,6 +22,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/inbox"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -59,6 +60,7 @@ type API struct {
 	// exportPlaces and downloads bound what a node writes to one caller at a time.
 	exportPlaces *httpserver.Places
 	downloads    *httpserver.Places
+	hashes       *memo.Cache[fileVersion, string] // SHA-256 of large JSON files of the archive
 	agents       agent.Store
 	markets      market.Store
 	newsItems    news.Store
@@ -83,6 +85,7 @@ func (a *API) Register(s *httpserver.Server) {
 	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now, Bounds: answerBounds, Log: a.Log})
 	a.exports, a.exportPlaces = newExports(), httpserver.NewPlaces(exportsAtOnce, exportsOfCaller)
 	a.downloads = httpserver.NewPlaces(downloadsAtOnce, downloadsOfCaller)
+	a.hashes = memo.New[fileVersion](memo.Options[string]{Size: hashesKept, Now: a.Now})
 	a.agents.Names = a.Names
 	a.inbox = &inbox.Reader{Leaderboard: a.Leaderboard, Now: a.Now}
 	limits := s.Limits

@@ -34,6 +34,10 @@ const (
 	maxWhole = 1 << 20
 	// downloadBuffer is how much of a file is in memory at a time.
 	downloadBuffer = 256 << 10
+	// hashesKept is how many hashes of large JSON files are in memory, each with its key in about 300 bytes. keepHash
+	// is how long.
+	hashesKept = 1000
+	keepHash   = 24 * time.Hour
 	// dataMark begins the cursors of the list of days.
 	dataMark = "day"
 )
@@ -252,11 +256,13 @@ func (p *part) Close() error {
 func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) error {
 	hash, mime := f.SHA256, "application/vnd.apache.parquet"
 	if f.Bytes < 0 {
+		mime = fiber.MIMEApplicationJSON
+	}
+	if hash == "" {
 		var err error
-		if hash, err = hashOf(o); err != nil {
+		if hash, err = a.hashOf(c, o, f); err != nil {
 			return errors.Join(archiveError(errors.Join(release.ErrUnreadable, err)), o.Close())
 		}
-		mime = fiber.MIMEApplicationJSON
 	}
 	etag := `"` + hash + `"`
 	h := &c.Context().Response.Header
@@ -296,13 +302,20 @@ func noDownload(err error) error {
 	return problem.Busy("Many files are being sent. Try again.", downloadRetry)
 }
 
-// hashOf returns the SHA-256 of an object, in hex. It reads the object in small parts.
-func hashOf(o archive.Object) (string, error) {
-	hash := sha256.New()
-	if _, err := io.Copy(hash, io.NewSectionReader(o, 0, o.Size())); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+// fileVersion is a file of a day as it was at a time; see archive.Object.
+type fileVersion struct{ day, name, version string }
+
+// hashOf returns the SHA-256 of a file that may change, in hex. It reads each version of the file once, in small parts.
+func (a *API) hashOf(c *fiber.Ctx, o archive.Object, f *release.File) (string, error) {
+	key := fileVersion{pathValue(c, "day"), f.Name, o.Version()}
+	return a.hashes.Get(c.UserContext(), key, func(context.Context) (string, time.Time, error) {
+		hash, until := sha256.New(), time.Time{}
+		if key.version != "" {
+			until = a.Now().Add(keepHash)
+		}
+		_, err := io.Copy(hash, io.NewSectionReader(o, 0, o.Size()))
+		return hex.EncodeToString(hash.Sum(nil)), until, err
+	})
 }
 
 // rangeOf returns the part of a file to send. That is the one range of bytes in the Range header. Without the

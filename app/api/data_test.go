@@ -279,6 +279,20 @@ func checkRemote(t *testing.T, s *service) {
 	}
 }
 
+// raw returns an answer that needn't be JSON.
+func (s *service) raw(t *testing.T, path string, header map[string]string) (status int, body []byte, answered http.Header) {
+	t.Helper()
+	res, err := http.DefaultTransport.RoundTrip(s.request(t, call{path: path, header: header}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if body, err = io.ReadAll(res.Body); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, body, res.Header
+}
+
 // checkManyRedactions checks that a list of redactions that is too long for memory is streamed.
 func checkManyRedactions(t *testing.T, s *service, folder string) {
 	t.Helper()
@@ -309,21 +323,47 @@ func checkManyRedactions(t *testing.T, s *service, folder string) {
 		{map[string]string{"Range": "bytes=-100"}, http.StatusPartialContent, content[len(content)-100:]},
 		{map[string]string{"If-None-Match": etag}, http.StatusNotModified, nil},
 	} {
-		res, err := http.DefaultTransport.RoundTrip(s.request(t, call{path: file, header: c.header}))
-		if err != nil {
-			t.Fatal(err)
+		status, body, header := s.raw(t, file, c.header)
+		if status != c.status || string(body) != string(c.want) || header.Get("ETag") != etag {
+			t.Errorf("%v: %d, %d bytes, %v", c.header, status, len(body), header)
 		}
-		body, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil || res.StatusCode != c.status || string(body) != string(c.want) || res.Header.Get("ETag") != etag {
-			t.Errorf("%v: %d, %d bytes, %v, %v", c.header, res.StatusCode, len(body), err, res.Header)
-		}
-		if c.want != nil && res.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%v: the type is %s", c.header, res.Header.Get("Content-Type"))
+		if c.want != nil && header.Get("Content-Type") != "application/json" {
+			t.Errorf("%v: the type is %s", c.header, header.Get("Content-Type"))
 		}
 	}
+	checkKeptHash(t, s, name, file, etag)
 	if err := os.WriteFile(name, before, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// checkKeptHash checks that a large file is read whole only once. So if its content changes without its size and time,
+// only the bytes sent are new.
+func checkKeptHash(t *testing.T, s *service, name, path, etag string) {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[0] ^= 1
+	if err := errors.Join(os.WriteFile(name, content, 0o600), os.Chtimes(name, time.Time{}, info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, _ := s.raw(t, path, map[string]string{"If-None-Match": etag}); status != http.StatusNotModified {
+		t.Errorf("a condition: %d, want 304 without reading the file", status)
+	}
+	if status, body, _ := s.raw(t, path, map[string]string{"Range": "bytes=0-0", "If-Range": etag}); status != http.StatusPartialContent || !bytes.Equal(body, content[:1]) {
+		t.Errorf("a range: %d, %.20q; want 206 without reading the file", status, body)
+	}
+	if err := os.Chtimes(name, time.Time{}, info.ModTime().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, header := s.raw(t, path, map[string]string{"If-None-Match": etag}); status != http.StatusOK || header.Get("ETag") != `"`+archive.Hash(content)+`"` {
+		t.Errorf("a changed file: %d, ETag %s", status, header.Get("ETag"))
 	}
 }
 

@@ -37,8 +37,9 @@ func (s *silent) ReadAt(_ []byte, at int64) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-func (s *silent) Size() int64  { return 0 }
-func (s *silent) Close() error { s.shut.Add(1); return nil }
+func (s *silent) Size() int64     { return 0 }
+func (s *silent) Version() string { return "" }
+func (s *silent) Close() error    { s.shut.Add(1); return nil }
 
 // TestBreaker checks how long requests wait for an archive that doesn't answer.
 func TestBreaker(t *testing.T) {

@@ -131,8 +131,9 @@ type bucketObject struct {
 	block []byte
 }
 
-func (o *bucketObject) Size() int64  { return o.size }
-func (o *bucketObject) Close() error { return nil }
+func (o *bucketObject) Size() int64     { return o.size }
+func (o *bucketObject) Version() string { return o.etag }
+func (o *bucketObject) Close() error    { return nil }
 
 // ReadAt implements io.ReaderAt.
 func (o *bucketObject) ReadAt(p []byte, at int64) (n int, err error) {

@@ -188,6 +188,25 @@ func storage(t *testing.T, s archive.Writable) {
 	if n, err := o.ReadAt(make([]byte, 20), int64(len(long))-10); n != 10 || !errors.Is(err, io.EOF) {
 		t.Errorf("read past the end: got %d bytes, error %v; want 10, io.EOF", n, err)
 	}
+	version := func() string {
+		t.Helper()
+		o, err := s.Open(ctx, "t/long")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer o.Close()
+		return o.Version()
+	}
+	if first := version(); first == "" || first != version() || first != o.Version() {
+		t.Errorf("the versions of one object are %q, %q and %q", o.Version(), first, version())
+	}
+	long[0] ^= 1
+	if err := put(s.Put, "t/long", string(long)); err != nil {
+		t.Fatal(err)
+	}
+	if version() == o.Version() {
+		t.Errorf("another content of the same size has the same version, %q", version())
+	}
 	if err := errors.Join(s.Delete(ctx, "t/a"), s.Delete(ctx, "t/a")); err != nil {
 		t.Errorf("deleting twice: got %v, want no error", err)
 	}

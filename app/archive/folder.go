@@ -21,10 +21,15 @@ func (f *Folder) path(name string) string { return filepath.Join(f.root, filepat
 
 type openFile struct {
 	*os.File
-	size int64
+	info fs.FileInfo
 }
 
-func (o openFile) Size() int64 { return o.size }
+func (o openFile) Size() int64 { return o.info.Size() }
+
+// Version implements Object. Only two Puts of the same size within milliseconds give the same version.
+func (o openFile) Version() string {
+	return fmt.Sprintf("%d %d", o.info.Size(), o.info.ModTime().UnixNano())
+}
 
 // Open implements Storage.
 func (f *Folder) Open(_ context.Context, name string) (Object, error) {
@@ -39,7 +44,7 @@ func (f *Folder) Open(_ context.Context, name string) (Object, error) {
 	if info.IsDir() {
 		return nil, errors.Join(fmt.Errorf("%s is a folder: %w", name, fs.ErrNotExist), file.Close())
 	}
-	return openFile{file, info.Size()}, nil
+	return openFile{file, info}, nil
 }
 
 // List implements Storage.

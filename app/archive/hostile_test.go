@@ -98,7 +98,8 @@ type memory map[string][]byte
 
 type inMemory struct{ *bytes.Reader }
 
-func (inMemory) Close() error { return nil }
+func (inMemory) Version() string { return "" }
+func (inMemory) Close() error    { return nil }
 
 func (m memory) Open(_ context.Context, name string) (archive.Object, error) {
 	content, ok := m[name]

@@ -36,6 +36,8 @@ type Object interface {
 	io.ReaderAt
 	io.Closer
 	Size() int64
+	// Version is another text once an object of the same name has other content. It is empty if the storage doesn't know.
+	Version() string
 }
 
 // Info describes an object.

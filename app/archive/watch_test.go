@@ -209,8 +209,9 @@ func (s slow) ReadAt(p []byte, _ int64) (int, error) {
 	return copy(p, "new"), io.EOF
 }
 
-func (slow) Size() int64  { return 3 }
-func (slow) Close() error { return nil }
+func (slow) Size() int64     { return 3 }
+func (slow) Version() string { return "" }
+func (slow) Close() error    { return nil }
 
 // TestWatchGivesLargeWritesTime checks that a large write may take longer than a small one.
 func TestWatchGivesLargeWritesTime(t *testing.T) {

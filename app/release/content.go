@@ -9,4 +9,5 @@ type content struct {
 
 func newContent(b []byte) content { return content{bytes.NewReader(b)} }
 
-func (content) Close() error { return nil }
+func (content) Version() string { return "" }
+func (content) Close() error    { return nil }
