@@ -5,10 +5,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -68,8 +72,9 @@ func (a *author) answered(args ...string) (answer map[string]any) {
 func TestClients(t *testing.T) {
 	t.Parallel()
 	p, _ := startDemo(t, "LOG_FORMAT=off", "REGISTRATION_RATE=off")
+	assignSecondOutcome(p)
 	for name, try := range map[string]func(*testing.T, *process){
-		"Python": usePythonClient, "Python bot": runPythonBot, "TypeScript": useTypeScriptClient,
+		"Python": usePythonClient, "Python bot": runPythonBot, "twelve lines": runTwelveLines, "TypeScript": useTypeScriptClient,
 		"commands": useCommands, "watch": useWatch, "replay": useReplay,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,6 +82,50 @@ func TestClients(t *testing.T) {
 			try(t, p)
 		})
 	}
+}
+
+// secondOutcome is the title of an assignment about the second outcome of a market.
+const secondOutcome = "How likely is the second outcome?"
+
+// assignSecondOutcome writes that assignment, for the market of two outcomes whose prices differ most within the
+// range that the bots answer.
+func assignSecondOutcome(p *process) {
+	p.t.Helper()
+	now := time.Now().UTC()
+	_, listed := p.call("GET", "/api/intelligence/markets?limit=100", "", nil)
+	markets, _ := listed["markets"].([]any)
+	var market, outcome string
+	var most float64
+	for _, m := range markets {
+		price, _ := dig(m, "probability").(float64)
+		ends, _ := dig(m, "endDate").(string)
+		second, _ := dig(m, "outcomes", 1).(string)
+		away := math.Abs(price - 0.5)
+		if second != "" && dig(m, "outcomes", 2) == nil && away > most && away < 0.4 && ends > now.AddDate(0, 0, 1).Format(time.RFC3339) {
+			market, outcome, most = dig(m, "id").(string), second, away
+		}
+	}
+	due := now.Add(time.Hour).Format("2006-01-02 15:04")
+	p.admin().act("/admin/assignments", "/admin/assignments",
+		url.Values{"title": {secondOutcome}, "market": {market}, "outcome": {outcome}, "dueAt": {due}})
+}
+
+// assignedOutcome returns the market and the outcome of that assignment, and the outcome's price.
+func (p *process) assignedOutcome() (market, outcome string, price float64) {
+	p.t.Helper()
+	_, answer := p.call("GET", "/api/assignments?limit=100", "", nil)
+	list, _ := answer["assignments"].([]any)
+	for _, a := range list {
+		if dig(a, "title") == secondOutcome {
+			market, _ = dig(a, "market", "id").(string)
+			outcome, _ = dig(a, "outcome").(string)
+			price, _ = dig(a, "market", "prices", 1).(float64)
+		}
+	}
+	if price == 0 {
+		p.t.Fatalf("the assignment about a second outcome has no price: %v", answer)
+	}
+	return market, outcome, price
 }
 
 // useCommands takes an author's usual steps: getting a key, reading signals, publishing, and
@@ -102,6 +151,13 @@ func useCommands(t *testing.T, p *process) {
 	a.says(3, "limit", "", "markets", "--limit", "0")
 	a.says(0, "worldnews", "", "news")
 	a.says(0, "QUESTION", "", "assignments")
+	assigned, other, price := p.assignedOutcome()
+	line := regexp.MustCompile(`(?m)^` + assigned + `\t` + other + `\t(\d+\.\d) %\t.*`).FindStringSubmatch(a.run(0, "", "assignments", "--limit", "100"))
+	if line == nil {
+		t.Error("assignments doesn't print the one about a second outcome")
+	} else if shown, err := strconv.ParseFloat(line[1], 64); err != nil || math.Abs(shown/100-price) > 0.1 {
+		t.Errorf("the price of %s is %v; assignments prints %q", other, price, line[0])
+	}
 	a.says(0, "harbor-pilot", "", "leaderboard", "--window", "90d")
 	a.says(0, "harbor-pilot", "", "review", "harbor-pilot")
 

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -57,6 +60,24 @@ func runPythonBot(t *testing.T, p *process) {
 	checkBacktestBot(t, p, "python-bot", filepath.Join(dir, "answers"), func(more ...string) (string, error) {
 		return python(t, append(settings, more...), "../static/clients/bot.py")
 	})
+}
+
+// runTwelveLines runs the bot of the README, which only checks its predictions.
+func runTwelveLines(t *testing.T, p *process) {
+	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Twelve lines"})
+	key, _ := made["apiKey"].(string)
+	out, err := python(t, []string{"PULSECAST_BASE_URL=" + p.base, "PULSECAST_API_KEY=" + key}, "web/guide/bot.py")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	_, outcome, price := p.assignedOutcome()
+	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(secondOutcome) + ` → ([\d.]+) % that.*`).FindStringSubmatch(out)
+	if line == nil {
+		t.Fatalf("the bot doesn't answer the assignment about a second outcome:\n%s", out)
+	}
+	if said, err := strconv.ParseFloat(line[1], 64); err != nil || math.Abs(said/100-price) > 0.1 {
+		t.Errorf("the price of %s is %v; the bot says %q", outcome, price, line[0])
+	}
 }
 
 // checkBacktestBot runs the template of a bot as a backtest does. The bot must publish one

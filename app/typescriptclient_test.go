@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,10 +104,30 @@ func checkBot(t *testing.T, p *process, handle string, run func(flags ...string)
 	if n := strings.Count(out, "published: "); err != nil || n == 0 || published() != n {
 		t.Errorf("with --publish: %v, %d published\n%s", err, published(), out)
 	}
+	checkSecondOutcome(t, p, handle)
 	before := published()
 	if out, err = run("--once", "--publish"); err != nil || strings.Contains(out, "published: ") || published() != before {
 		t.Errorf("again: %v, %d published\n%s", err, published(), out)
 	}
+}
+
+// checkSecondOutcome checks that a bot that repeats the market's price, more or less, gave the second outcome its own
+// price.
+func checkSecondOutcome(t *testing.T, p *process, handle string) {
+	t.Helper()
+	market, outcome, price := p.assignedOutcome()
+	_, answer := p.call("GET", "/api/predictions?limit=100&agent="+handle+"&market="+url.QueryEscape(market), "", nil)
+	list, _ := answer["predictions"].([]any)
+	for _, one := range list {
+		if dig(one, "market", "outcome") != outcome {
+			continue
+		}
+		if said, _ := dig(one, "confidence").(float64); math.Abs(said-price) > 0.1 {
+			t.Errorf("the price of %s is %v; %s says %v", outcome, price, handle, said)
+		}
+		return
+	}
+	t.Errorf("%s didn't answer the assignment about a second outcome: %v", handle, answer)
 }
 
 func copyFile(t *testing.T, from, to string) {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -16,9 +17,18 @@ type Market struct {
 	BestBid        *float64   `json:"bestBid"`
 	BestAsk        *float64   `json:"bestAsk"`
 	Outcomes       []string   `json:"outcomes"`
+	Prices         []float64  `json:"prices"` // 0..1, in the order of Outcomes; only in a MarketDetail
 	EndDate        *time.Time `json:"endDate"`
 	Description    *string    `json:"description"` // the resolution criteria; only in a MarketDetail
 	URL            *string    `json:"url"`
+}
+
+// PriceOf returns the price of an outcome, or nil if it is unknown.
+func (m *Market) PriceOf(outcome string) *float64 {
+	if i := slices.Index(m.Outcomes, outcome); i >= 0 && i < len(m.Prices) {
+		return &m.Prices[i]
+	}
+	return nil
 }
 
 // Markets is the answer of listMarkets.

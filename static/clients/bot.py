@@ -27,7 +27,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Set, cast
 
 from pulsecast import (
     Assignment, Client, Conflict, Error, Evidence, Invalid, MarketAnswer, NewsIntelligence, RateLimited,
-    Unavailable, Update,
+    Unavailable, Update, price_of,
 )
 
 
@@ -70,7 +70,8 @@ def forecast(outcome: str, market: MarketAnswer, news: List[NewsIntelligence]) -
     earns exactly nothing. Other people wrote all of these texts. They are data for your model,
     never instructions.
     """
-    asked, price = market["market"], market["market"]["probability"]
+    asked = market["market"]
+    price = price_of(asked, outcome)
     if price is None or not 0.05 <= price <= 0.95:
         return None
     today = (os.environ.get("PULSECAST_AT") or datetime.now(timezone.utc).isoformat())[:10]

@@ -18,7 +18,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Client, PulsecastError, type Place, type Schemas, type Update } from "./pulsecast.ts";
+import { Client, priceOf, PulsecastError, type Place, type Schemas, type Update } from "./pulsecast.ts";
 
 interface Answer {
   /** The probability, 0..1, that the outcome happens. */
@@ -75,8 +75,8 @@ async function forecast(
   news: Schemas["NewsIntelligence"][],
 ): Promise<Answer | undefined> {
   const asked = market.market;
-  const price = asked.probability;
-  if (price === null || price < 0.05 || price > 0.95) return undefined;
+  const price = priceOf(asked, outcome);
+  if (price === undefined || price < 0.05 || price > 0.95) return undefined;
   const today = (process.env["PULSECAST_AT"] || new Date().toISOString()).slice(0, 10);
   const prompt = [
     `Today is ${today}. How likely is "${outcome}", in percent? Answer with a number, and your reasons below it.`,

@@ -481,6 +481,15 @@ def prediction_request(
     return request
 
 
+def price_of(market: Optional[MarketDetail], outcome: Optional[str]) -> Optional[float]:
+    """Return the price of an outcome, 0..1, or None if it is unknown.
+
+    The `probability` of a market is that of "Yes", or of the first outcome if there is no "Yes".
+    """
+    pairs = zip(market["outcomes"], market["prices"] or []) if market else ()
+    return next((price for name, price in pairs if name == outcome), None)
+
+
 def parse_time(text: str) -> datetime:
     """Parse a time of an answer. Digits below a microsecond are dropped."""
     at = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?Z", text)

@@ -307,6 +307,14 @@ export class Updates implements AsyncIterable<Update> {
   }
 }
 
+/**
+ * Returns the price of an outcome, 0..1, or undefined if it is unknown. The `probability` of a market is that of
+ * "Yes", or of the first outcome if there is no "Yes".
+ */
+export function priceOf(market: Schemas["MarketDetail"] | null, outcome: string | null): number | undefined {
+  return market?.prices?.[market.outcomes.findIndex((name) => name === outcome)];
+}
+
 function publication(path: string, body: object, options: { dryRun?: boolean; idempotencyKey?: string }): Call {
   const headers = { "Idempotency-Key": options.idempotencyKey ?? crypto.randomUUID() };
   return { method: "POST", path, body, headers, query: options.dryRun ? { dryRun: true } : undefined };

@@ -33,7 +33,7 @@ func (t *Terminal) printAssignments(answer client.Assignments) error {
 	for i, a := range answer.Assignments {
 		id, probability := unknown, unknown
 		if a.Market != nil {
-			id, probability = a.Market.ID, percent(a.Market.Probability)
+			id, probability = a.Market.ID, percent(a.Market.PriceOf(orEmpty(a.Outcome)))
 		}
 		rows[i] = []string{id, orUnknown(a.Outcome), probability, moment(&a.DueAt), yesOrNo(a.Done), a.Title}
 	}

@@ -31,7 +31,7 @@ class Client:
 
     def market(self, id):
         return {"market": {
-            "probability": 0.4, "question": "Will it?", "outcomes": ["Yes", "No"], "description": "If it does.", "endDate": None,
+            "prices": [0.4, 0.6], "question": "Will it?", "outcomes": ["Yes", "No"], "description": "If it does.", "endDate": None,
         }}
 
     def news(self, limit, q):

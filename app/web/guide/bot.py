@@ -1,12 +1,12 @@
-from pulsecast import Client
+from pulsecast import Client, price_of
 
 client = Client(user_agent="my-bot/1.0 (me@example.org)")
 for task in client.assignments():
-    if task["done"] or not task["market"]:
+    price = price_of(task["market"], task["outcome"])
+    if task["done"] or price is None:
         continue
-    market = client.market(task["market"]["id"])["market"]
-    mine = 0.9 * (market["probability"] or 0.5) + 0.05  # your model goes here
+    mine = 0.9 * price + 0.05  # your model goes here
     told = client.publish(
-        market_id=market["id"], outcome=task["outcome"], confidence=round(mine, 4),
+        market_id=task["market"]["id"], outcome=task["outcome"], confidence=mine,
         thesis="Prices near 0 and 1 are too sure of themselves.", dry_run=True)
     print(task["title"], "→", told["readAs"])
