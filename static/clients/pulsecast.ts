@@ -166,12 +166,7 @@ export class Client {
   }
 
   private async json<T>(call: Call): Promise<T> {
-    const answer = await this.send(call);
-    try {
-      return (await answer.json()) as T;
-    } catch (cause) {
-      throw new PulsecastError(answer.status, {}, undefined, cause);
-    }
+    return decode<T>(await this.send(call));
   }
 
   /** Make a request, and repeat it while that is safe and may help. The answer needn't be JSON: the export isn't. */
@@ -204,18 +199,21 @@ export class Client {
       init.body = JSON.stringify(call.body);
     }
     let answer: Response;
+    let body: ArrayBuffer;
     try {
       answer = await fetch(address, init);
+      body = await answer.arrayBuffer(); // so that a connection lost in the middle of the answer is repeated too
     } catch (cause) {
-      throw new PulsecastError(0, { code: "unreachable" as never, detail: `${address.host} gave no answer.` }, undefined, cause);
+      throw new PulsecastError(0, { code: "unreachable" as never, detail: `${address.host} gave no complete answer.` }, undefined, cause);
     }
-    if (answer.ok || answer.status === 304) return answer;
+    // A Response with the status 304 may have no body, not even an empty one.
+    if (answer.ok || answer.status === 304) return new Response(body.byteLength > 0 ? body : null, answer);
     // Browsers hide the status and the target of a redirect.
     if (answer.type === "opaqueredirect" || (answer.status >= 300 && answer.status < 400)) {
       const to = answer.headers.get("Location") ?? "another address";
       throw new PulsecastError(answer.status || 302, { code: "redirect" as never, detail: `${this.baseUrl} redirects to ${to}: use that as baseUrl.` });
     }
-    throw await refusal(answer);
+    throw await refusal(answer, body);
   }
 
   /** Returns the milliseconds until the next attempt, or undefined if there is no further attempt. */
@@ -292,7 +290,7 @@ export class Updates implements AsyncIterable<Update> {
       return this.read();
     }
     if (answer.status === 304) return undefined;
-    const page = (await answer.json()) as Schemas["Updates"];
+    const page = await decode<Schemas["Updates"]>(answer);
     this.etag = answer.headers.get("ETag") ?? "";
     this.now = page.now;
     this.nextCheckAt = page.nextCheckAt ? new Date(page.nextCheckAt) : undefined;
@@ -327,10 +325,18 @@ function fill(path: string, options?: { path?: object | undefined; query?: objec
   return { path: filled, query: options?.query, body: options?.body };
 }
 
-async function refusal(answer: Response): Promise<PulsecastError> {
+async function decode<T>(answer: Response): Promise<T> {
+  try {
+    return (await answer.json()) as T;
+  } catch (cause) {
+    throw new PulsecastError(answer.status, {}, undefined, cause);
+  }
+}
+
+async function refusal(answer: Response, body: ArrayBuffer): Promise<PulsecastError> {
   const retryAfter = answer.headers.get("Retry-After") ?? "";
   const wait = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined;
-  const problem: unknown = await answer.json().catch(() => ({}));
+  const problem: unknown = await new Response(body).json().catch(() => ({}));
   return new PulsecastError(answer.status, typeof problem === "object" && problem !== null ? problem : {}, wait);
 }
 

@@ -1,10 +1,11 @@
 // Uses the TypeScript client against a running server. PULSECAST_BASE_URL names it.
 import { strict as assert } from "node:assert";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client, PulsecastError, type BatchResult, type PredictionRequest } from "./pulsecast.ts";
 
 const baseUrl = process.env["PULSECAST_BASE_URL"] ?? "";
+const servers: Server[] = [];
 const reader = new Client({ baseUrl, userAgent: "check/1.0" });
 
 // Every operation is typed: its parameters, its body and its answer.
@@ -48,16 +49,50 @@ assert(kept.length === 1 && updates.changed && updates.now && updates.now.assign
 for await (const update of client.updates({ load: async () => kept[0], save: async () => undefined })) assert(update.id);
 
 // A redirect isn't followed, and the error names the address to use.
-const moved = createServer((_, answer) => answer.writeHead(308, { Location: "https://elsewhere.example/" }).end());
-await new Promise<void>((listening) => moved.listen(0, "127.0.0.1", listening));
-const old = `http://127.0.0.1:${(moved.address() as AddressInfo).port}`;
-const redirected = await refused(() => new Client({ baseUrl: old, apiKey: made.apiKey }).get("/api/stats"));
+const moved = await serve((_, answer) => answer.writeHead(308, { Location: "https://elsewhere.example/" }).end());
+const redirected = await refused(() => new Client({ baseUrl: moved.base, apiKey: made.apiKey }).get("/api/stats"));
 assert.equal(redirected.status, 308);
 assert.equal(redirected.code, "redirect");
-assert.equal(redirected.detail, `${old} redirects to https://elsewhere.example/: use that as baseUrl.`);
-moved.close();
+assert.equal(redirected.detail, `${moved.base} redirects to https://elsewhere.example/: use that as baseUrl.`);
 
+// A connection may be lost in the middle of an answer. A publication is repeated under the same key.
+const lost: RequestListener = (_, answer) => {
+  answer.writeHead(200, { "Content-Length": 100 }).write("{", () => answer.socket?.end());
+};
+const impatient = { apiKey: made.apiKey, attempts: 2, longestWait: 1 };
+const unsteady = await serve(lost, (_, answer) => answer.end(JSON.stringify(published)));
+assert.equal((await new Client({ baseUrl: unsteady.base, ...impatient }).publish(said)).prediction.id, published.prediction.id);
+const keys = unsteady.requests.map((request) => request.headers["idempotency-key"]);
+assert(keys.length === 2 && keys[0] && keys[0] === keys[1], String(keys));
+const broken = await serve(lost);
+const cut = new Client({ baseUrl: broken.base, ...impatient });
+for (const call of [() => cut.publish(said), () => cut.updates()[Symbol.asyncIterator]().next()]) {
+  broken.requests.length = 0;
+  const failed = await refused(call);
+  assert.deepEqual([failed.status, failed.code, failed.unavailable, broken.requests.length], [0, "unreachable", true, 2]);
+}
+
+// An answer that isn't JSON is named, also in the updates.
+const portal = await serve((_, answer) => answer.end("<h1>Sign in</h1>"));
+const captive = new Client({ baseUrl: portal.base, ...impatient });
+for (const call of [() => captive.get("/api/stats"), () => captive.updates()[Symbol.asyncIterator]().next()]) {
+  assert.equal((await refused(call)).code, "unexpected_answer");
+}
+
+servers.forEach((server) => server.close());
 console.log("checked");
+
+/** Starts a server that gives the answers in order, and then the last one again and again. */
+async function serve(...answers: RequestListener[]): Promise<{ base: string; requests: IncomingMessage[] }> {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, answer) => {
+    requests.push(request);
+    answers[Math.min(requests.length, answers.length) - 1]?.(request, answer);
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  servers.push(server);
+  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+}
 
 async function refused(call: () => Promise<unknown>): Promise<PulsecastError> {
   try {
