@@ -407,12 +407,13 @@ class UpdateReader:
     def __iter__(self) -> Iterator[Update]:
         self.changed, self.gap = False, False
         while True:
-            page = self._read()
-            if page is None:
+            read = self._read()
+            if read is None:
                 return
+            page, etag = read
             self.changed = True
             yield from cast(List[Update], page["events"])
-            self._move(page["cursor"])
+            self._move(page["cursor"], etag)
             if not page["hasMore"]:
                 return
 
@@ -427,8 +428,8 @@ class UpdateReader:
         left = (self.next_check_at - datetime.now(timezone.utc)).total_seconds()
         return min(max(left, shortest), longest)
 
-    def _read(self) -> Optional[Dict[str, Any]]:
-        """Return the next page, or None if there is nothing new."""
+    def _read(self) -> Optional[Tuple[Dict[str, Any], str]]:
+        """Return the next page and its ETag, or None if there is nothing new."""
         headers = {"If-None-Match": self._etag} if self._etag else {}
         try:
             answered, raw = self.client.send("GET", "/api/agents/me/updates", {"since": self.cursor}, None, headers)
@@ -441,13 +442,14 @@ class UpdateReader:
         if not raw:
             return None
         page = _decode(raw)
-        self._etag = answered.get("ETag", "")
         self.now = cast(UpdatesNow, page["now"])
         self.next_check_at = parse_time(page["nextCheckAt"]) if page["nextCheckAt"] else None
-        return page
+        return page, answered.get("ETag", "")
 
-    def _move(self, cursor: str) -> None:
+    def _move(self, cursor: str, etag: str = "") -> None:
+        """Store the position after a handled page. If it stays the same, keep the page's ETag for the next request."""
         if cursor == self.cursor:
+            self._etag = etag
             return
         self.cursor, self._etag = cursor, ""
         if self.state_file is not None:

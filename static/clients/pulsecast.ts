@@ -261,11 +261,12 @@ export class Updates implements AsyncIterable<Update> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Update> {
     this.changed = this.gap = false;
     for (;;) {
-      const page = await this.read();
-      if (!page) return;
+      const read = await this.read();
+      if (!read) return;
+      const { page, etag } = read;
       this.changed = true;
       yield* page.events;
-      await this.move(page.cursor);
+      await this.move(page.cursor, etag);
       if (!page.hasMore) return;
     }
   }
@@ -276,7 +277,8 @@ export class Updates implements AsyncIterable<Update> {
     await sleep(Math.min(Math.max(left, shortest), longest));
   }
 
-  private async read(): Promise<Schemas["Updates"] | undefined> {
+  /** Returns the next page and its ETag, or undefined if there is nothing new. */
+  private async read(): Promise<{ page: Schemas["Updates"]; etag: string } | undefined> {
     if (!this.loaded) this.cursor = await this.place?.load();
     this.loaded = true;
     const headers: Record<string, string> = this.etag ? { "If-None-Match": this.etag } : {};
@@ -291,14 +293,17 @@ export class Updates implements AsyncIterable<Update> {
     }
     if (answer.status === 304) return undefined;
     const page = await decode<Schemas["Updates"]>(answer);
-    this.etag = answer.headers.get("ETag") ?? "";
     this.now = page.now;
     this.nextCheckAt = page.nextCheckAt ? new Date(page.nextCheckAt) : undefined;
-    return page;
+    return { page, etag: answer.headers.get("ETag") ?? "" };
   }
 
-  private async move(cursor: string): Promise<void> {
-    if (cursor === this.cursor) return;
+  /** Stores the position after a handled page. If it stays the same, keeps the page's ETag for the next request. */
+  private async move(cursor: string, etag = ""): Promise<void> {
+    if (cursor === this.cursor) {
+      this.etag = etag;
+      return;
+    }
     this.cursor = cursor;
     this.etag = "";
     await this.place?.save(cursor);

@@ -47,6 +47,8 @@ const updates = client.updates({ load: async () => kept.at(-1), save: async (cur
 for await (const update of updates) assert.fail(update.type);
 assert(kept.length === 1 && updates.changed && updates.now && updates.now.assignments > 0);
 for await (const update of client.updates({ load: async () => kept[0], save: async () => undefined })) assert(update.id);
+for (let look = 0; look < 10 && updates.changed; look++) for await (const update of updates) assert(update.id);
+assert(!updates.changed); // something may have happened meanwhile, but not ten times
 
 // A redirect isn't followed, and the error names the address to use.
 const moved = await serve((_, answer) => answer.writeHead(308, { Location: "https://elsewhere.example/" }).end());
@@ -78,6 +80,22 @@ const captive = new Client({ baseUrl: portal.base, ...impatient });
 for (const call of [() => captive.get("/api/stats"), () => captive.updates()[Symbol.asyncIterator]().next()]) {
   assert.equal((await refused(call)).code, "unexpected_answer");
 }
+
+// A page of updates that the loop left is read again.
+const event = { id: "1", type: "market.moved", at: "2026-01-01T00:00:00Z", ref: {} };
+const page = { ok: true, events: [event, { ...event, id: "2" }], cursor: "c", hasMore: false, nextCheckAt: null, now: {} };
+const paged = await serve((request, answer) => {
+  if (request.headers["if-none-match"] === '"e"') answer.writeHead(304).end();
+  else answer.setHeader("ETag", '"e"').end(JSON.stringify(page));
+});
+const left = new Client({ baseUrl: paged.base, apiKey: made.apiKey }).updates();
+const seen: string[] = [];
+for await (const update of left) {
+  seen.push(update.id);
+  break;
+}
+for await (const update of left) seen.push(update.id);
+assert.deepEqual(seen, ["1", "1", "2"]);
 
 servers.forEach((server) => server.close());
 console.log("checked");
