@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,8 +80,9 @@ func runTwelveLines(t *testing.T, p *process) {
 }
 
 // checkBacktestBot runs the template of a bot as a backtest does. The bot must publish one
-// prediction on the market in its environment and end. A second run must take the model's answer
-// from the folder.
+// prediction on the market in its environment and end. A second run at the same moment, as after
+// --resume, must publish nothing, although its answer differs. A run at another moment must take the
+// model's answer from the folder.
 func checkBacktestBot(t *testing.T, p *process, handle, answers string, run func(settings ...string) (string, error)) {
 	t.Helper()
 	list := func(name, path string) []map[string]any {
@@ -108,15 +108,14 @@ func checkBacktestBot(t *testing.T, p *process, handle, answers string, run func
 			id, _ = m["id"].(string)
 		}
 	}
-	published := func() []map[string]any {
-		return list("predictions", "/api/predictions?agent="+handle+"&market="+url.QueryEscape(id))
+	at := func(second int) []string {
+		return []string{"PULSECAST_MARKET_ID=" + id, fmt.Sprintf("PULSECAST_AT=2026-01-02T03:04:%02dZ", second)}
 	}
-	settings := []string{"PULSECAST_MARKET_ID=" + id, "PULSECAST_AT=2026-01-02T03:04:05Z"}
-	out, err := run(settings...)
-	if err != nil || !strings.Contains(out, "published: ") || len(published()) != 1 {
-		t.Fatalf("in a backtest: got %v and %d predictions\n%s", err, len(published()), out)
+	out, err := run(at(0)...)
+	if err != nil || !strings.Contains(out, "published: ") {
+		t.Fatalf("in a backtest: %v\n%s", err, out)
 	}
-	for range 5 { // a changed price changes the prompt, but not five times
+	for second := range 5 { // a changed price changes the prompt, but not five times
 		kept, err := filepath.Glob(filepath.Join(answers, "*.txt"))
 		if err != nil || len(kept) == 0 {
 			t.Fatalf("found no answer in %s, %v", answers, err)
@@ -126,14 +125,15 @@ func checkBacktestBot(t *testing.T, p *process, handle, answers string, run func
 				t.Fatal(err)
 			}
 		}
-		if out, err = run(settings...); err != nil {
-			t.Fatalf("again: %v\n%s", err, out)
+		out, err = run(at(second)...)
+		if said := strings.Contains(out, "published: "); err != nil || said != (second > 0) {
+			t.Fatalf("at second %d: %v\n%s", second, err, out)
 		}
-		if latest := published()[0]; latest["thesis"] == "From the folder." && latest["confidence"] == 0.1234 {
+		if strings.Contains(out, "published: 12.34 %") {
 			return
 		}
 	}
-	t.Errorf("the bot took no answer from the folder: %v", published())
+	t.Errorf("the bot took no answer from the folder:\n%s", out)
 }
 
 // TestPythonClientRepeats checks that the client repeats only safe requests, waits as the service

@@ -134,10 +134,18 @@ class Bot:
         if answer is None:
             print(f"passed: {question}")
             return False
-        told = self.client.publish(
-            market_id=market_id, outcome=outcome, confidence=answer.confidence,
-            thesis=answer.thesis, evidence=answer.evidence, dry_run=not self.publish,
-        )
+        at = os.environ.get("PULSECAST_AT")
+        try:
+            told = self.client.publish(
+                market_id=market_id, outcome=outcome, confidence=answer.confidence,
+                thesis=answer.thesis, evidence=answer.evidence, dry_run=not self.publish,
+                idempotency_key=f"{market_id}@{at}" if at else None,  # a resumed backtest doesn't publish twice
+            )
+        except Invalid as refused:
+            if refused.code != "idempotency_mismatch":
+                raise
+            print(f"done before, with another answer: {question}")
+            return False
         print(f"{'published' if self.publish else 'checked'}: {told['readAs']} — {question}")
         for warning in told["warnings"]:
             print(f"  note: {warning}")

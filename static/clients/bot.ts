@@ -177,7 +177,16 @@ async function answerMarket(id: string, asked: string | null = null): Promise<bo
     console.log(`passed: ${question}`);
     return false;
   }
-  const told = await client.publish({ marketId: id, outcome, ...answer }, { dryRun: !publishes });
+  const at = process.env["PULSECAST_AT"];
+  const idempotencyKey = at ? `${id}@${at}` : undefined; // a resumed backtest doesn't publish twice
+  const told = await client.publish({ marketId: id, outcome, ...answer }, { dryRun: !publishes, idempotencyKey }).catch((error: unknown) => {
+    if (error instanceof PulsecastError && error.code === "idempotency_mismatch") return undefined;
+    throw error;
+  });
+  if (!told) {
+    console.log(`done before, with another answer: ${question}`);
+    return false;
+  }
   console.log(`${publishes ? "published" : "checked"}: ${told.readAs} — ${question}`);
   for (const warning of told.warnings) console.log(`  note: ${warning}`);
   return publishes;

@@ -147,14 +147,14 @@ export class Client {
    * which repeats the prediction in words, and `warnings`. To repeat this call after a crash of your
    * program, pass an idempotencyKey that you have stored. By default a new key is used.
    */
-  publish(prediction: PredictionRequest, options: { dryRun?: boolean; idempotencyKey?: string } = {}): Promise<PublishAnswer> {
+  publish(prediction: PredictionRequest, options: { dryRun?: boolean; idempotencyKey?: string | undefined } = {}): Promise<PublishAnswer> {
     return this.json(publication("/api/predictions", prediction, options));
   }
 
   /** Publish up to 100 predictions. A refused one doesn't stop the others. The results are in the same order. */
   async publishBatch(
     predictions: PredictionRequest[],
-    options: { dryRun?: boolean; idempotencyKey?: string } = {},
+    options: { dryRun?: boolean; idempotencyKey?: string | undefined } = {},
   ): Promise<BatchResult[]> {
     const answer = await this.json<Schemas["BatchAnswer"]>(publication("/api/predictions/batch", { predictions }, options));
     return answer.results;
@@ -318,7 +318,7 @@ export function priceOf(market: Schemas["MarketDetail"] | null, outcome: string 
   return market?.prices?.[market.outcomes.findIndex((name) => name === outcome)];
 }
 
-function publication(path: string, body: object, options: { dryRun?: boolean; idempotencyKey?: string }): Call {
+function publication(path: string, body: object, options: { dryRun?: boolean; idempotencyKey?: string | undefined }): Call {
   const headers = { "Idempotency-Key": options.idempotencyKey ?? crypto.randomUUID() };
   return { method: "POST", path, body, headers, query: options.dryRun ? { dryRun: true } : undefined };
 }
