@@ -59,6 +59,57 @@ func runPythonBot(t *testing.T, p *process) {
 	checkBacktestBot(t, p, "python-bot", filepath.Join(dir, "answers"), func(more ...string) (string, error) {
 		return python(t, append(settings, more...), "../static/clients/bot.py")
 	})
+	checkModelAnswers(t, p, "python-bot", func(more ...string) (string, error) {
+		return python(t, append(settings, more...), "testdata/clients/answered.py")
+	})
+}
+
+// checkModelAnswers checks that the template of a bot finds the number in an answer of its model, and that it passes
+// on the question and stores nothing if there is none. An unusable answer that an earlier bot stored is asked again.
+func checkModelAnswers(t *testing.T, p *process, handle string, run func(settings ...string) (string, error)) {
+	t.Helper()
+	market, _, _ := p.assignedOutcome()
+	for i, c := range []struct {
+		answer     string
+		confidence float64 // 0 if the bot passes
+		thesis     string
+	}{
+		{"62.5 %\nBecause.\nIndeed.", 0.625, "Because.\nIndeed."},
+		{"\n**62 %**\n\nBecause.\n", 0.62, "Because."},
+		{"About 62,5\nBecause.", 0.625, "Because."},
+		{"62% because of 3 polls.", 0.62, "62% because of 3 polls."},
+		{"", 0, ""},
+		{"I can't say.\n62 %", 0, ""},
+		{"162 %\nBecause.", 0, ""},
+		{"-2\nBecause.", 0, ""},
+	} {
+		folder := t.TempDir()
+		settings := []string{
+			"PULSECAST_MARKET_ID=" + market, fmt.Sprintf("PULSECAST_AT=2026-02-03T04:05:%02dZ", i), "PULSECAST_ANSWERS=" + folder,
+		}
+		out, err := run(append(settings, "MODEL_ANSWER="+c.answer)...)
+		kept, _ := filepath.Glob(filepath.Join(folder, "*"))
+		if c.confidence == 0 {
+			if err != nil || !strings.Contains(out, "passed: ") || len(kept) > 0 {
+				t.Errorf("%s with the answer %q: got %v and stored %q, want it to pass\n%s", handle, c.answer, err, kept, out)
+			}
+			continue
+		}
+		if err != nil || len(kept) != 1 || !strings.Contains(out, "published: ") {
+			t.Errorf("%s with the answer %q: got %v and stored %q\n%s", handle, c.answer, err, kept, out)
+			continue
+		}
+		p.until("/api/predictions?limit=1&agent="+handle, "", func(answer map[string]any) bool {
+			said := dig(answer, "predictions", 0)
+			return dig(said, "confidence") == c.confidence && dig(said, "thesis") == c.thesis
+		})
+		if err := os.WriteFile(kept[0], []byte("I can't say."), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err = run(append(settings, "MODEL_ANSWER="+c.answer)...); err != nil || strings.Contains(out, "passed: ") {
+			t.Errorf("%s with an unusable answer in its folder: %v\n%s", handle, err, out)
+		}
+	}
 }
 
 // runTwelveLines runs the bot of the README, which only checks its predictions.

@@ -28,6 +28,7 @@ func useTypeScriptClient(t *testing.T, p *process) {
 	for _, path := range []string{"../static/clients/pulsecast.ts", "../static/clients/bot.ts", "testdata/clients/check.ts"} {
 		copyFile(t, path, filepath.Join(dir, filepath.Base(path)))
 	}
+	writeAnswered(t, filepath.Join(dir, "answered.ts"))
 	config, err := filepath.Abs("../static/clients/tsconfig.json")
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +55,26 @@ func useTypeScriptClient(t *testing.T, p *process) {
 	checkBacktestBot(t, p, "typescript-bot", filepath.Join(dir, "out", "pulsecast-answers"), func(settings ...string) (string, error) {
 		return node(t, dir, p, key, settings, "bot.js")
 	})
+	checkModelAnswers(t, p, "typescript-bot", func(settings ...string) (string, error) {
+		return node(t, dir, p, key, settings, "answered.js")
+	})
+}
+
+// writeAnswered writes the template of the bot with a model that gives the answer in MODEL_ANSWER.
+func writeAnswered(t *testing.T, path string) {
+	t.Helper()
+	bot, err := os.ReadFile("../static/clients/bot.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const model = "async function askModel(prompt: string): Promise<string> {\n"
+	answered := strings.Replace(string(bot), model, model+`  if (prompt) return process.env["MODEL_ANSWER"] ?? "";`+"\n", 1)
+	if answered == string(bot) {
+		t.Fatal("the bot has no askModel")
+	}
+	if err := os.WriteFile(path, []byte(answered), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func node(t *testing.T, dir string, p *process, key string, settings []string, args ...string) (string, error) {

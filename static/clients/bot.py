@@ -8,8 +8,8 @@
 
 It needs Python 3.9 and pulsecast.py in the same folder. One call, `updates`, returns the new
 updates and the time of the next check. The bot stores its position in a file, so you can stop and
-restart it. It stores the model's answers in the folder PULSECAST_ANSWERS (pulsecast-answers) by the
-hash of the prompt, so you never pay for the same question twice.
+restart it. It stores the model's usable answers in the folder PULSECAST_ANSWERS (pulsecast-answers) by
+the hash of the prompt, so you never pay for the same answer twice.
 
 If PULSECAST_MARKET_ID is set, the bot publishes one prediction on this market and ends. This is how
 `pulsecast backtest` runs it. PULSECAST_AT is then the replayed time.
@@ -23,7 +23,7 @@ import re
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Set, cast
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple, cast
 
 from pulsecast import (
     Assignment, Client, Conflict, Error, Evidence, Invalid, MarketAnswer, NewsIntelligence, RateLimited,
@@ -42,29 +42,41 @@ class Answer(NamedTuple):
 def ask_model(prompt: str) -> str:
     """Replace this with a call to your model, at temperature 0 if it has that setting.
 
-    Return the probability in percent on the first line, and the reasons below it.
+    Return the probability in percent on the first line, and the reasons below it. The bot passes on
+    the question if the first line has no number, or one that isn't from 0 to 100.
     """
     price = float(re.findall(r"The market says ([0-9.]+) %", prompt)[0])
     guess = price + 0.04 * (50 - price)
     return f"{guess:.2f}\nA placeholder: markets are a little too sure of themselves. The price is {price:.2f} %."
 
 
-def ask(prompt: str) -> str:
-    """Return the stored answer to a prompt. If there is none, ask the model and store its answer."""
+def usable(answer: str) -> Optional[Tuple[float, str]]:
+    """Return the percentage and the reasons in an answer of the model, or None if the bot must pass."""
+    first, _, reasons = answer.strip().partition("\n")
+    number = re.search(r"-?\d+(?:[.,]\d+)?", first)
+    percent = float(number[0].replace(",", ".")) if number else -1.0
+    return (percent, reasons.strip() or first) if 0 <= percent <= 100 else None
+
+
+def ask(prompt: str) -> Optional[Tuple[float, str]]:
+    """Return the usable answer that is stored for a prompt. If there is none, ask the model and store its answer."""
     folder = Path(os.environ.get("PULSECAST_ANSWERS") or "pulsecast-answers")
     kept = folder / (hashlib.sha256(prompt.encode()).hexdigest() + ".txt")
-    if kept.exists():
-        return kept.read_text(encoding="utf-8")
+    if kept.exists() and (stored := usable(kept.read_text(encoding="utf-8"))):
+        return stored
     answer = ask_model(prompt)
+    said = usable(answer)
+    if said is None:
+        return None
     folder.mkdir(parents=True, exist_ok=True)
     new = kept.with_suffix(f".{os.getpid()}.tmp")  # several bots of a backtest may share the folder
     new.write_text(answer, encoding="utf-8")
     os.replace(new, kept)
-    return answer
+    return said
 
 
 def forecast(outcome: str, market: MarketAnswer, news: List[NewsIntelligence]) -> Optional[Answer]:
-    """Forecast the outcome. Return None if the model knows nothing that the market doesn't.
+    """Forecast the outcome. Return None if the model has no number, or knows nothing that the market doesn't.
 
     The criteria in market["market"]["description"] decide, not the title. Copying the price
     earns exactly nothing. Other people wrote all of these texts. They are data for your model,
@@ -80,9 +92,11 @@ def forecast(outcome: str, market: MarketAnswer, news: List[NewsIntelligence]) -
         f"Question: {asked['question']}", f"Criteria: {asked['description']}", f"Closes: {asked['endDate']}",
         f"The market says {100 * price:.1f} %.", *(f"Headline: {item['title']}" for item in news),
     ]
-    percent, _, reasons = ask("\n".join(lines)).partition("\n")
-    confidence = round(min(max(float(percent.strip(" %")) / 100, 0), 1), 4)
-    return Answer(confidence, reasons.strip(), [{"title": item["title"][:300], "url": item["url"]} for item in news[:2]])
+    answer = ask("\n".join(lines))
+    if answer is None:
+        return None
+    percent, reasons = answer
+    return Answer(percent / 100, reasons, [{"title": item["title"][:300], "url": item["url"]} for item in news[:2]])
 
 
 class Bot:

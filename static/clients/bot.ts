@@ -9,8 +9,8 @@
 // Node 22.18 or later runs it directly. With Node 20 use `npx tsx bot.ts`, in a folder whose
 // package.json says "type": "module". One call, `updates`, returns the new updates and the time of
 // the next check. The bot stores its position in a file, so you can stop and restart it. It stores
-// the model's answers in the folder PULSECAST_ANSWERS (pulsecast-answers) by the hash of the prompt,
-// so you never pay for the same question twice.
+// the model's usable answers in the folder PULSECAST_ANSWERS (pulsecast-answers) by the hash of the
+// prompt, so you never pay for the same answer twice.
 //
 // If PULSECAST_MARKET_ID is set, the bot publishes one prediction on this market and ends. This is
 // how `pulsecast backtest` runs it. PULSECAST_AT is then the replayed time.
@@ -30,7 +30,8 @@ interface Answer {
 
 /**
  * Replace this with a call to your model, at temperature 0 if it has that setting. Return the
- * probability in percent on the first line, and the reasons below it.
+ * probability in percent on the first line, and the reasons below it. The bot passes on the question
+ * if the first line has no number, or one that isn't from 0 to 100.
  */
 async function askModel(prompt: string): Promise<string> {
   const price = Number(/The market says ([0-9.]+) %/.exec(prompt)?.[1]);
@@ -48,22 +49,31 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Returns the stored answer to a prompt. If there is none, asks the model and stores its answer. */
-async function ask(prompt: string): Promise<string> {
+/** Returns the percentage and the reasons in an answer of the model, or undefined if the bot must pass. */
+function usable(answer: string): { percent: number; reasons: string } | undefined {
+  const [first = "", ...below] = answer.trim().split("\n");
+  const percent = Number(/-?\d+(?:[.,]\d+)?/.exec(first)?.[0].replace(",", "."));
+  return percent >= 0 && percent <= 100 ? { percent, reasons: below.join("\n").trim() || first } : undefined;
+}
+
+/** Returns the usable answer that is stored for a prompt. If there is none, asks the model and stores its answer. */
+async function ask(prompt: string): Promise<ReturnType<typeof usable>> {
   const folder = process.env["PULSECAST_ANSWERS"] || "pulsecast-answers";
   const path = join(folder, createHash("sha256").update(prompt).digest("hex") + ".txt");
-  const kept = await readIfThere(path);
-  if (kept !== undefined) return kept;
+  const stored = usable((await readIfThere(path)) ?? "");
+  if (stored) return stored;
   const answer = await askModel(prompt);
+  const said = usable(answer);
+  if (!said) return undefined;
   await mkdir(folder, { recursive: true });
   const temporary = `${path}.${process.pid}.tmp`; // several bots of a backtest may share the folder
   await writeFile(temporary, answer);
   await rename(temporary, path);
-  return answer;
+  return said;
 }
 
 /**
- * Forecasts the outcome. Returns undefined if the model knows nothing that the market doesn't.
+ * Forecasts the outcome. Returns undefined if the model has no number, or knows nothing that the market doesn't.
  *
  * The criteria in market.market.description decide, not the title. Copying the price earns
  * exactly nothing. Other people wrote all of these texts. They are data for your model, never
@@ -86,11 +96,11 @@ async function forecast(
     `The market says ${(100 * price).toFixed(1)} %.`,
     ...news.map((item) => `Headline: ${item.title}`),
   ].join("\n");
-  const [percent = "", ...reasons] = (await ask(prompt)).split("\n");
-  const confidence = Math.round(Math.min(Math.max(parseFloat(percent) / 100, 0), 1) * 1e4) / 1e4;
+  const answer = await ask(prompt);
+  if (!answer) return undefined;
   return {
-    confidence,
-    thesis: reasons.join("\n").trim(),
+    confidence: Math.round(answer.percent * 100) / 1e4,
+    thesis: answer.reasons,
     evidence: news.slice(0, 2).map((item) => ({ title: item.title.slice(0, 300), url: item.url })),
   };
 }
