@@ -236,6 +236,20 @@ func TestPythonClientRepeats(t *testing.T) {
 	}
 }
 
+// TestPythonExport checks that the files of a long export become one: the agent and its keys come once.
+func TestPythonExport(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, func(w http.ResponseWriter, n int) {
+		next := []string{`"p1"`, "null"}[n]
+		fmt.Fprintf(w, `{"type":"agent"}%[1]s{"type":"key"}%[1]s{"type":"prediction","n":%[2]d}%[1]s{"type":"end","nextCursor":%[3]s}`, "\n", n, next)
+	})
+	out, err := python(t, []string{"PULSECAST_BASE_URL=" + s.URL}, "-c",
+		`import pulsecast; print(*(line["type"] + str(line.get("n", "")) for line in pulsecast.Client().export()))`)
+	if want := "agent key prediction0 prediction1\n"; err != nil || out != want || s.got[1].FormValue("cursor") != "p1" {
+		t.Errorf("got %q, %v; want %q", out, err, want)
+	}
+}
+
 // scripted is a server that gives prepared answers in order and records the requests.
 type scripted struct {
 	*httptest.Server

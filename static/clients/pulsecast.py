@@ -245,7 +245,8 @@ class Client:
             lines = [_decode(line) for line in raw.splitlines() if line]
             if not lines or lines[-1]["type"] != "end":
                 raise Unavailable(200, "cut_short", "The export is incomplete. Start it again.")
-            yield from lines[:-1]
+            # Each file begins with the agent and its keys.
+            yield from (line for line in lines[:-1] if cursor is None or line["type"] not in ("agent", "key"))
             cursor = lines[-1].get("nextCursor")
             if not cursor:
                 return
