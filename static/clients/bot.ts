@@ -99,7 +99,7 @@ async function forecast(
   const answer = await ask(prompt);
   if (!answer) return undefined;
   return {
-    confidence: Math.round(answer.percent * 100) / 1e4,
+    confidence: answer.percent / 100,
     thesis: answer.reasons,
     evidence: news.slice(0, 2).map((item) => ({ title: item.title.slice(0, 300), url: item.url })),
   };

@@ -143,12 +143,13 @@ export class Client {
   }
 
   /**
-   * Publish a prediction for good, or only check it with dryRun. Check `readAs` in the answer,
-   * which repeats the prediction in words, and `warnings`. To repeat this call after a crash of your
-   * program, pass an idempotencyKey that you have stored. By default a new key is used.
+   * Publish a prediction for good, or only check it with dryRun. Its confidence is rounded to four
+   * decimals, as the service stores it. Check `readAs` in the answer, which repeats the prediction
+   * in words, and `warnings`. To repeat this call after a crash of your program, pass an
+   * idempotencyKey that you have stored. By default a new key is used.
    */
   publish(prediction: PredictionRequest, options: { dryRun?: boolean; idempotencyKey?: string | undefined } = {}): Promise<PublishAnswer> {
-    return this.json(publication("/api/predictions", prediction, options));
+    return this.json(publication("/api/predictions", rounded(prediction), options));
   }
 
   /** Publish up to 100 predictions. A refused one doesn't stop the others. The results are in the same order. */
@@ -156,7 +157,7 @@ export class Client {
     predictions: PredictionRequest[],
     options: { dryRun?: boolean; idempotencyKey?: string | undefined } = {},
   ): Promise<BatchResult[]> {
-    const answer = await this.json<Schemas["BatchAnswer"]>(publication("/api/predictions/batch", { predictions }, options));
+    const answer = await this.json<Schemas["BatchAnswer"]>(publication("/api/predictions/batch", { predictions: predictions.map(rounded) }, options));
     return answer.results;
   }
 
@@ -316,6 +317,10 @@ export class Updates implements AsyncIterable<Update> {
  */
 export function priceOf(market: Schemas["MarketDetail"] | null, outcome: string | null): number | undefined {
   return market?.prices?.[market.outcomes.findIndex((name) => name === outcome)];
+}
+
+function rounded(prediction: PredictionRequest): PredictionRequest {
+  return { ...prediction, confidence: Math.round(prediction.confidence * 1e4) / 1e4 };
 }
 
 function publication(path: string, body: object, options: { dryRun?: boolean; idempotencyKey?: string | undefined }): Call {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,7 +21,7 @@ type publishCommand struct {
 	File       string   `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the standard input."`
 	Market     string   `placeholder:"ID" help:"Market of the prediction, needed for the ranking. It also gives the title and the horizon."`
 	Outcome    string   `help:"Outcome of the market; required if the market has no outcome named Yes; default: the outcome named Yes."`
-	Confidence *float64 `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72."`
+	Confidence *float64 `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72. It is rounded to four decimals."`
 	Thesis     string   `help:"The claim and the reasons; - reads them from the standard input."`
 	Title      string   `help:"The question."`
 	Horizon    string   `placeholder:"TIME" help:"When the answer is expected, such as 2027-01-31T00:00:00Z."`
@@ -216,7 +217,7 @@ func (p *publishCommand) fromFlags(in io.Reader) ([]byte, error) {
 		}
 		p.Thesis = strings.TrimSpace(string(typed))
 	}
-	fields := map[string]any{"thesis": p.Thesis, "confidence": *p.Confidence}
+	fields := map[string]any{"thesis": p.Thesis, "confidence": math.Round(*p.Confidence*1e4) / 1e4}
 	for name, value := range map[string]string{
 		"marketId": p.Market, "outcome": p.Outcome, "title": p.Title, "horizonAt": p.Horizon, "category": p.Category,
 		"model": p.Model,
