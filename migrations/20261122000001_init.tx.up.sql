@@ -135,7 +135,8 @@ CREATE INDEX agent_keys_agent ON agent_keys (agent_id);
 --bun:split
 
 -- grants: the permissions that agents gave to apps that signed in by OAuth. credential is the key that
--- approved the grant. resource is the audience of its tokens. Reference; owner agent.
+-- approved the grant. resource is the audience of its tokens. family is the hash of a secret that all
+-- its refresh tokens contain. Reference; owner agent.
 CREATE TABLE grants (
   id {{.UUID}} PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -144,6 +145,7 @@ CREATE TABLE grants (
   client_name TEXT NOT NULL,
   scope TEXT NOT NULL,
   resource TEXT NOT NULL,
+  family {{.BYTES}},
   created_at {{.TS}} NOT NULL,
   renewed_at {{.TS}} NOT NULL,
   expires_at {{.TS}} NOT NULL
@@ -155,9 +157,11 @@ CREATE INDEX grants_credential ON grants (credential);
 --bun:split
 CREATE INDEX grants_expiry ON grants (expires_at);
 --bun:split
+CREATE UNIQUE INDEX grants_family ON grants (family);
+--bun:split
 
--- refresh_tokens: the tokens that renew a grant, as hashes. Used tokens are kept, so that a second
--- use is noticed. Reference; owner agent.
+-- refresh_tokens: the tokens that renew a grant, as hashes. A used token is deleted a little later; its
+-- family shows a second use. Reference; owner agent.
 CREATE TABLE refresh_tokens (
   hash {{.BYTES}} PRIMARY KEY,
   grant_id {{.UUID}} NOT NULL REFERENCES grants (id) ON DELETE CASCADE,

@@ -440,6 +440,48 @@ func TestGrantsAreBounded(t *testing.T) {
 	})
 }
 
+// TestTokensMakeRoom checks that the oldest token makes room for one above the limit, even if all of them still work,
+// and that a deleted refresh token isn't mistaken for an unknown one.
+func TestTokensMakeRoom(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		g := openGrant(t, db)
+		family, ok := agent.FamilyOf(g.token)
+		if !ok {
+			t.Fatalf("%s has no family", g.token)
+		}
+		tokens, hashes := []string{g.token}, [][]byte{}
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			for i := range agent.MaxGrantTokens {
+				now, token, access := at.Add(time.Duration(i+1)*time.Millisecond), agent.NewRefreshToken(family), agent.Hash(agent.NewAccessToken())
+				tokens, hashes = append(tokens, token), append(hashes, access[:])
+				if err := store.StoreRefreshToken(ctx, tx, &g.Grant, token, now); err != nil {
+					return err
+				}
+				if _, err := store.StoreAccessToken(ctx, tx, &g.Grant, access[:], now); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for i, token := range append(tokens, agent.NewRefreshToken(agent.NewFamily()), agent.NewAccessToken()) {
+			want := map[int]error{0: agent.ErrReused, len(tokens): agent.ErrNoCredential, len(tokens) + 1: agent.ErrNoCredential}[i]
+			found, err := store.FindRefreshToken(t.Context(), db.Reader, token, at.Add(time.Second))
+			if !errors.Is(err, want) || (want != agent.ErrNoCredential && (found == nil || found.ID != g.ID)) {
+				t.Errorf("refresh token %d: %v, %v; want %v", i, found, err, want)
+			}
+		}
+		for i, hash := range hashes {
+			if _, err := store.GrantOfAccessToken(t.Context(), db.Reader, hash); err != nil {
+				t.Errorf("access token %d: %v", i, err)
+			}
+		}
+		if n, err := db.Reader.NewSelect().Model((*agent.Session)(nil)).Count(t.Context()); err != nil || n != agent.MaxGrantTokens {
+			t.Errorf("%d access tokens, %v", n, err)
+		}
+	})
+}
+
 // TestGrantsWaitForTheirAgent checks that renewing or ending a grant waits for an act that takes the agent's access,
 // and holds no lock that the act needs. Otherwise, Postgres would end one of the two.
 func TestGrantsWaitForTheirAgent(t *testing.T) {
@@ -511,7 +553,7 @@ func TestGrantsWaitForTheirAgent(t *testing.T) {
 // grant is a grant with a refresh token.
 type grant struct {
 	agent.Grant
-	token []byte // the hash
+	token string
 }
 
 // openGrant opens a grant of a new agent with an access token and a refresh token.
@@ -519,13 +561,13 @@ func openGrant(t *testing.T, db *database.DB) *grant {
 	t.Helper()
 	a := create(t, db, "Ada")
 	_, key := issue(t, db, a.ID, "")
-	refresh, access := agent.Hash(agent.NewRefreshToken()), agent.Hash(agent.NewAccessToken())
-	g := &grant{agent.Grant{ID: uuid.New(), AgentID: a.ID, Credential: key.ID, ClientID: "c"}, refresh[:]}
+	access := agent.Hash(agent.NewAccessToken())
+	g := &grant{agent.Grant{ID: uuid.New(), AgentID: a.ID, Credential: key.ID, ClientID: "c"}, agent.NewRefreshToken(agent.NewFamily())}
 	inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
 		if err := store.OpenGrant(ctx, tx, &g.Grant, at.Add(agent.GrantLifetime), at); err != nil {
 			return err
 		}
-		if err := store.StoreRefreshToken(ctx, tx, &g.Grant, refresh[:], at); err != nil {
+		if err := store.StoreRefreshToken(ctx, tx, &g.Grant, g.token, at); err != nil {
 			return err
 		}
 		_, err := store.StoreAccessToken(ctx, tx, &g.Grant, access[:], at)

@@ -29,6 +29,10 @@ const (
 	// MaxGrants is the most grants of an agent. Another grant ends the one that was renewed longest
 	// ago.
 	MaxGrants = 50
+	// MaxGrantTokens is the most access tokens and the most refresh tokens of a grant that are
+	// stored. Another one deletes the oldest. So it takes little to end a grant, which deletes all
+	// of its tokens.
+	MaxGrantTokens = 100
 )
 
 // Grant is what an agent allows an app that signed in by OAuth to do. It begins with the approval,
@@ -43,6 +47,7 @@ type Grant struct {
 	ClientName string // as declared by the client
 	Scope      string // separated by spaces
 	Resource   string // address for which its tokens are valid (RFC 8707)
+	Family     []byte // hash of the family of its refresh tokens; nil before the first of them
 	CreatedAt  time.Time
 	RenewedAt  time.Time
 	ExpiresAt  time.Time
@@ -101,7 +106,9 @@ func (s Store) RenewGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Tim
 }
 
 // StoreAccessToken stores the hash of an access token of a grant. It returns the end of the token,
-// which is after AccessLifetime or at the end of the grant if that is sooner.
+// which is after AccessLifetime or at the end of the grant if that is sooner. It ends the oldest access
+// tokens beyond MaxGrantTokens. Like an old session, each is accepted for up to a minute more by a
+// node that has cached it; see makeRoom. The caller must have locked the agent.
 func (Store) StoreAccessToken(
 	ctx context.Context, tx bun.Tx, g *Grant, hash []byte, now time.Time,
 ) (ends time.Time, err error) {
@@ -110,10 +117,22 @@ func (Store) StoreAccessToken(
 		Hash: hash, AgentID: g.AgentID, Credential: g.Credential, GrantID: g.ID, Scope: g.Scope,
 		CreatedAt: now, ExpiresAt: earlier(now.Add(AccessLifetime), g.ExpiresAt),
 	}
+	_, err = deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery {
+		return q.Where("hash IN (?)", beyondLatest(tx, (*Session)(nil), g))
+	})
+	if err != nil {
+		return ends, err
+	}
 	if _, err := tx.NewInsert().Model(session).Exec(ctx); err != nil {
 		return ends, fmt.Errorf("store access token: %w", err)
 	}
 	return session.ExpiresAt, nil
+}
+
+// beyondLatest selects the hashes of the tokens of a grant that make room for another one.
+func beyondLatest(tx bun.Tx, model any, g *Grant) *bun.SelectQuery {
+	return tx.NewSelect().Model(model).Column("hash").Where("grant_id = ?", g.ID).
+		OrderExpr("created_at DESC, hash").Limit(MaxGrantTokens).Offset(MaxGrantTokens - 1)
 }
 
 // GrantOfAccessToken returns the grant to which the access token with the given hash belongs. It

@@ -8,9 +8,10 @@ import (
 )
 
 // A key is pc_<id>_<secret><checksum>, with all parts in base 62. A session token is
-// ps_<secret><checksum>. Access tokens (pa_), refresh tokens (pr_) and authorization codes (pz_)
-// have the same form. The checksum is the CRC-32 of all characters before it, so that a truncated
-// or mistyped key is refused without a query.
+// ps_<secret><checksum>. Access tokens (pa_) and authorization codes (pz_) have the same form. A
+// refresh token is pr_<family><secret><checksum>. Its family is a secret that all refresh tokens of
+// a grant share. The checksum is the CRC-32 of all characters before it, so that a truncated or
+// mistyped key is refused without a query.
 const (
 	keyPrefix   = "pc_"
 	tokenPrefix = "ps_"
@@ -25,6 +26,8 @@ const (
 
 	keyLength   = len(keyPrefix) + idLength + 1 + secretLength + checksumLength
 	tokenLength = len(tokenPrefix) + secretLength + checksumLength
+
+	refreshLength = tokenLength + secretLength
 )
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -43,8 +46,21 @@ func IsAccessToken(bearer string) bool { return strings.HasPrefix(bearer, access
 // NewAccessToken returns a new access token.
 func NewAccessToken() string { return withChecksum(accessPrefix + random(secretLength)) }
 
-// NewRefreshToken returns a new refresh token.
-func NewRefreshToken() string { return withChecksum(refreshPrefix + random(secretLength)) }
+// NewFamily returns the family of the refresh tokens of a new grant.
+func NewFamily() string { return random(secretLength) }
+
+// NewRefreshToken returns a new refresh token of a family.
+func NewRefreshToken(family string) string {
+	return withChecksum(refreshPrefix + family + random(secretLength))
+}
+
+// FamilyOf returns the family of a well-formed refresh token, and false for another text.
+func FamilyOf(token string) (family string, ok bool) {
+	if len(token) != refreshLength || !strings.HasPrefix(token, refreshPrefix) || !checksumFits(token) {
+		return "", false
+	}
+	return token[len(refreshPrefix) : len(refreshPrefix)+secretLength], true
+}
 
 // NewCode returns a new authorization code.
 func NewCode() string { return withChecksum(codePrefix + random(secretLength)) }

@@ -1,9 +1,14 @@
 package oauth_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/oauth2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
@@ -76,6 +81,94 @@ func TestRegistrationRate(t *testing.T) {
 			t.Errorf("one more: %d", res.status)
 		}
 	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 120, Per: time.Minute} })
+}
+
+// TestTokensOfAGrantAreBounded checks that renewing a grant often leaves few rows, because ending the grant deletes them
+// all at once, and that a token whose row is gone still ends the grant.
+func TestTokensOfAGrantAreBounded(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		first := p.signIn()
+		last := first
+		renew := func() {
+			t.Helper()
+			renewed, err := p.renew(last.RefreshToken)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = renewed
+		}
+		for range agent.MaxGrantTokens + 5 {
+			renew()
+		}
+		for _, table := range []string{"refresh_tokens", "sessions"} {
+			if n, err := s.DB.NewSelect().Table(table).Count(t.Context()); err != nil || n == 0 || n > agent.MaxGrantTokens {
+				t.Errorf("%s has %d rows, %v; want at most %d", table, n, err, agent.MaxGrantTokens)
+			}
+		}
+		s.later.Add(int64(11 * time.Second))
+		renew()
+		if n, err := s.DB.NewSelect().Table("refresh_tokens").Where("used_at IS NOT NULL").Count(t.Context()); err != nil || n != 1 {
+			t.Errorf("%d used refresh tokens, %v; want only the latest", n, err)
+		}
+		if status, _ := s.call("GET", "/api/stats", last.AccessToken, ""); status != 200 {
+			t.Errorf("the latest access token: %d", status)
+		}
+		_, err := p.renew(agent.NewRefreshToken(agent.NewFamily()))
+		if err == nil || !strings.Contains(err.Error(), "invalid_grant") || len(s.grants(s.key)) != 1 {
+			t.Errorf("a made-up refresh token: %v, and %d grants", err, len(s.grants(s.key)))
+		}
+		if _, err := p.renew(first.RefreshToken); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
+			t.Errorf("the first refresh token again: %v", err)
+		}
+		s.ended("a used refresh token was used again", p, last)
+		for _, table := range []string{"refresh_tokens", "sessions"} {
+			if n, err := s.DB.NewSelect().Table(table).Count(t.Context()); err != nil || n != 0 {
+				t.Errorf("%s has %d rows of a grant that ended, %v", table, n, err)
+			}
+		}
+	})
+}
+
+// TestRenewalsCountAsWrites checks that renewals count against the agent, whatever their addresses, and that a
+// refused one uses neither the code nor the refresh token.
+func TestRenewalsCountAsWrites(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		code := p.allow(p.address(), s.key)
+		limited := func(what string, err error) {
+			t.Helper()
+			refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+			if !ok || refused.Response.StatusCode != http.StatusTooManyRequests || refused.Response.Header.Get("Retry-After") == "" {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		token, err := p.exchange(code)
+		for range 3 {
+			if err != nil {
+				t.Fatal(err)
+			}
+			token, err = p.renew(token.RefreshToken)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.renew(token.RefreshToken)
+		limited("one renewal more", err)
+		if status, code := s.call("POST", "/api/predictions", s.key, published("x")); status != 429 {
+			t.Errorf("a prediction of the same agent: %d %s", status, code)
+		}
+		unredeemed := p.allow(p.address(), s.key)
+		_, err = p.exchange(unredeemed)
+		limited("a code", err)
+		s.later.Add(int64(30 * time.Second))
+		if _, err = p.renew(token.RefreshToken); err != nil {
+			t.Errorf("after a while: %v", err)
+		}
+		if _, err = p.exchange(unredeemed); err != nil {
+			t.Errorf("the code after a while: %v", err)
+		}
+	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 4, Per: time.Minute} })
 }
 
 // TestPrune checks that expired rows are deleted, and that others are kept.

@@ -170,15 +170,19 @@ func (s store) GetAccessTokenSession(ctx context.Context, signature string, _ fo
 func (store) DeleteAccessTokenSession(context.Context, string) error { return nil }
 
 // CreateRefreshTokenSession stores a refresh token of a grant.
-func (s store) CreateRefreshTokenSession(ctx context.Context, signature, _ string, r fosite.Requester) error {
-	return s.agents.StoreRefreshToken(ctx, txOf(ctx), &sessionOf(r).grant, hashOf(signature), s.Now())
+func (s store) CreateRefreshTokenSession(ctx context.Context, token, _ string, r fosite.Requester) error {
+	return s.agents.StoreRefreshToken(ctx, txOf(ctx), &sessionOf(r).grant, token, s.Now())
 }
 
 // GetRefreshTokenSession finds the grant of a refresh token. If the token was used before, it returns the
 // grant with ErrInactiveToken.
-func (s store) GetRefreshTokenSession(ctx context.Context, signature string, _ fosite.Session) (fosite.Requester, error) {
-	g, err := s.agents.FindRefreshToken(ctx, txOf(ctx), hashOf(signature), s.Now())
-	return s.granted(g, err)
+func (s store) GetRefreshTokenSession(ctx context.Context, token string, _ fosite.Session) (fosite.Requester, error) {
+	g, err := s.agents.FindRefreshToken(ctx, txOf(ctx), token, s.Now())
+	r, err := s.granted(g, err)
+	if err == nil {
+		sessionOf(r).family, _ = agent.FamilyOf(token)
+	}
+	return r, err
 }
 
 // DeleteRefreshTokenSession does nothing: refresh tokens end with their grant.
@@ -186,12 +190,12 @@ func (store) DeleteRefreshTokenSession(context.Context, string) error { return n
 
 // RotateRefreshToken records that a refresh token was used. Access tokens stay valid until they expire,
 // because other requests may be using them.
-func (s store) RotateRefreshToken(ctx context.Context, id, signature string) error {
+func (s store) RotateRefreshToken(ctx context.Context, id, token string) error {
 	grant, err := uuid.Parse(id)
 	if err != nil {
 		return fosite.ErrNotFound
 	}
-	return s.agents.UseRefreshToken(ctx, txOf(ctx), grant, hashOf(signature), s.Now())
+	return s.agents.UseRefreshToken(ctx, txOf(ctx), grant, token, s.Now())
 }
 
 // RevokeRefreshToken ends a grant.

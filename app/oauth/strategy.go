@@ -11,7 +11,7 @@ import (
 )
 
 // strategy makes tokens and codes in the form of the other credentials. The library finds them by their
-// signature, which is the stored hash in hex. Their validity is checked where they are looked up.
+// signature, which is the stored hash in hex except for refresh tokens. Their validity is checked where they are looked up.
 type strategy struct{}
 
 func signature(token string) string {
@@ -29,12 +29,16 @@ func (strategy) GenerateAccessToken(context.Context, fosite.Requester) (string, 
 
 func (strategy) ValidateAccessToken(context.Context, fosite.Requester, string) error { return nil }
 
-func (strategy) RefreshTokenSignature(_ context.Context, token string) string {
-	return signature(token)
-}
+// RefreshTokenSignature returns the token itself, because the store needs its family. The store keeps only hashes.
+func (strategy) RefreshTokenSignature(_ context.Context, token string) string { return token }
 
-func (strategy) GenerateRefreshToken(context.Context, fosite.Requester) (string, string, error) {
-	return made(agent.NewRefreshToken())
+func (strategy) GenerateRefreshToken(_ context.Context, r fosite.Requester) (string, string, error) {
+	family := sessionOf(r).family
+	if family == "" {
+		family = agent.NewFamily()
+	}
+	token := agent.NewRefreshToken(family)
+	return token, token, nil
 }
 
 func (strategy) ValidateRefreshToken(context.Context, fosite.Requester, string) error { return nil }
@@ -52,6 +56,7 @@ func (strategy) ValidateAuthorizeCode(context.Context, fosite.Requester, string)
 // session carries a grant through the library.
 type session struct {
 	grant   agent.Grant
+	family  string // of the refresh token that the client sent, or ""
 	expires map[fosite.TokenType]time.Time
 }
 
@@ -74,5 +79,5 @@ func (s *session) GetSubject() string { return s.grant.AgentID.String() }
 
 // Clone implements fosite.Session.
 func (s *session) Clone() fosite.Session {
-	return &session{grant: s.grant}
+	return &session{grant: s.grant, family: s.family}
 }

@@ -5,17 +5,25 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/google/uuid"
 	"github.com/ory/fosite"
 )
 
-// Token answers a request to the token endpoint: it redeems a code or renews a grant. Errors
-// are *Error.
-func (s *Server) Token(ctx context.Context, r *http.Request) (map[string]any, error) {
+// Token answers a request to the token endpoint: it redeems a code or renews a grant. It calls count with the
+// grant's agent before it stores anything. If count refuses, the code or refresh token isn't used. Errors are *Error,
+// or the refusal of count.
+func (s *Server) Token(ctx context.Context, r *http.Request, count func(agentID uuid.UUID) error) (map[string]any, error) {
+	var limit error
 	var tokens map[string]any
 	refused, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
 		request, err := s.provider.NewAccessRequest(ctx, r, new(session))
 		if err == nil {
 			err = s.checkResource(request)
+		}
+		if err == nil {
+			if limit = count(sessionOf(request).grant.AgentID); limit != nil {
+				return nil, limit
+			}
 		}
 		var answer fosite.AccessResponder
 		if err == nil {
@@ -27,6 +35,9 @@ func (s *Server) Token(ctx context.Context, r *http.Request) (map[string]any, er
 		}
 		return split(err)
 	})
+	if limit != nil {
+		return nil, limit
+	}
 	return tokens, s.outcome(ctx, refused, err)
 }
 

@@ -8,8 +8,11 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/oauth"
 )
 
@@ -26,7 +29,7 @@ func (s *Site) registerSignIn(srv *httpserver.Server) {
 	document(oauth.ServerMetadataPath, in.Metadata())
 	srv.App.Get(oauth.AuthorizePath, srv.Limits.Writes(), s.authorize(srv))
 	srv.App.Post(oauth.AuthorizePath, s.ownForms, srv.Limits.Writes(), s.authorize(srv))
-	srv.App.Post(oauth.TokenPath, reads, s.token)
+	srv.App.Post(oauth.TokenPath, reads, s.token(srv.Limits))
 	srv.App.Post(oauth.RevokePath, reads, s.revoke)
 	srv.App.Post(oauth.RegisterPath, srv.Limits.Clients(), s.registerClient)
 }
@@ -41,16 +44,21 @@ func fixedJSON(content any) fiber.Handler {
 	}
 }
 
-func (s *Site) token(c *fiber.Ctx) error {
-	r, err := formRequest(c)
-	if err != nil {
-		return toClient(c, err)
+// token counts a request as a write of the agent, because each stores tokens.
+func (s *Site) token(limits *httpserver.Limits) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		r, err := formRequest(c)
+		if err != nil {
+			return toClient(c, err)
+		}
+		tokens, err := s.SignIn.Token(c.UserContext(), r, func(agentID uuid.UUID) error {
+			return limits.WriteOf(c, &identity.Principal{Agent: &agent.Agent{ID: agentID}})
+		})
+		if err != nil {
+			return toClient(c, err)
+		}
+		return c.JSON(tokens)
 	}
-	tokens, err := s.SignIn.Token(c.UserContext(), r)
-	if err != nil {
-		return toClient(c, err)
-	}
-	return c.JSON(tokens)
 }
 
 func (s *Site) revoke(c *fiber.Ctx) error {
