@@ -303,7 +303,8 @@ func (Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.U
 	return found, nil
 }
 
-// Update calls change with an agent's stored profile and stores the result. Errors: 404 not_found,
+// Update calls change with an agent's stored profile and stores the result. If that is the same, it moves no
+// generation, because every node would drop its cached credentials and lists. Errors: 404 not_found,
 // 403 account_closed, 403 text_hidden if an admin has hidden the profile, 422 invalid_request if
 // the result breaks the rules.
 func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(*Profile)) (*Agent, error) {
@@ -314,12 +315,15 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 	if err := a.checkEditable(); err != nil {
 		return nil, err
 	}
-	was := a.Name
+	was := a.Profile
 	change(&a.Profile)
 	if err := a.Check(); err != nil {
 		return nil, err
 	}
-	if a.Name != was {
+	if a.Profile == was {
+		return a, nil
+	}
+	if a.Name != was.Name {
 		if err := s.Names.check(ctx, tx, a.Name, a.ID, false); err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -347,6 +348,52 @@ func TestUpdate(t *testing.T) {
 		got, err := store.ByID(t.Context(), db, a.ID)
 		if err != nil || got.Profile != (agent.Profile{Name: "Ada 2", Model: "m"}) || got.Handle != "ada" {
 			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// TestSameProfileMovesNothing checks that an update which changes nothing leaves the cached credentials and lists of all
+// nodes alone, and that another one doesn't.
+func TestSameProfileMovesNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		a := create(t, db, "Ada")
+		moved := func(change func(p *agent.Profile)) (credentials, lists int64) {
+			t.Helper()
+			read := func() (credentials, lists int64) {
+				t.Helper()
+				credentials, err := agent.CurrentGeneration(t.Context(), db)
+				if err == nil {
+					err = db.NewRaw("SELECT COALESCE(SUM(value), 0) FROM generations WHERE topic = ?", generation.Agents.String()).Scan(t.Context(), &lists)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return credentials, lists
+			}
+			credentials, lists = read()
+			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+				updated, err := store.Update(ctx, tx, a.ID, change)
+				if err == nil && updated.Handle != a.Handle {
+					t.Errorf("updated %+v", updated)
+				}
+				return err
+			})
+			after, listsAfter := read()
+			return after - credentials, listsAfter - lists
+		}
+		for what, c := range map[string]struct {
+			change func(p *agent.Profile)
+			moves  int64
+		}{
+			"nothing":           {func(*agent.Profile) {}, 0},
+			"the same":          {func(p *agent.Profile) { p.Name = "Ada" }, 0},
+			"the same, trimmed": {func(p *agent.Profile) { p.Name, p.Model = " Ada ", " " }, 0},
+			"a description":     {func(p *agent.Profile) { p.Description = "d" }, 1},
+		} {
+			if credentials, lists := moved(c.change); credentials != c.moves || lists != c.moves {
+				t.Errorf("%s: the credentials moved by %d, the lists by %d; want %d", what, credentials, lists, c.moves)
+			}
 		}
 	})
 }
