@@ -101,6 +101,46 @@ func TestOnlyUnknownKeysAreAdmitted(t *testing.T) {
 	})
 }
 
+// TestKeysOfClosedAccountsAreAdmitted checks that the refusal of a closed account replaces the earlier verdict on its
+// key, so that the key is checked seldom, and only if it is admitted.
+func TestKeysOfClosedAccountsAreAdmitted(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		provider := newScripted(t)
+		n := newNode(t, db, provider.settings("", "f"))
+		token := provider.jwt(fields{"iss": provider.URL, "sub": "s1", "username": "ada", "aud": "pulsecast", "scope": "f", "exp": n.clock.now().Unix() + 6000})
+		g := new(gate)
+		try := func(status, asked int) {
+			t.Helper()
+			before := g.asked
+			_, err := n.Authenticate(t.Context(), token, g.admit)
+			got := http.StatusOK
+			if err != nil {
+				got = problem.As(err).Status
+			}
+			if got != status || g.asked-before != asked {
+				t.Errorf("%v, asked %d times; want %d and %d", err, g.asked-before, status, asked)
+			}
+		}
+		try(http.StatusOK, 1)
+		n.inTx(t, func(ctx context.Context, tx bun.Tx) error {
+			a, err := store.ByHandle(ctx, tx, "ada")
+			if err == nil {
+				_, _, err = store.Close(ctx, tx, a.ID, n.clock.now())
+			}
+			return err
+		})
+		n.recheck(t)
+		try(http.StatusForbidden, 0) // the last check accepted it
+		g.closed = true
+		try(http.StatusForbidden, 0) // cached
+		n.clock.advance(11 * time.Second)
+		try(http.StatusServiceUnavailable, 1)
+		g.closed = false
+		try(http.StatusForbidden, 1)
+	})
+}
+
 // waiting is a context that tells when a caller waits for the check of another one.
 type waiting struct {
 	context.Context

@@ -119,6 +119,9 @@ func (p *provider) Verify(ctx context.Context, key string, hash digest) (Answer,
 		return Answer{Until: found.until}, found.refusal
 	}
 	who, err := p.agentOf(ctx, found.claims)
+	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Code == problem.CodeAccountClosed.Name {
+		return Answer{Until: found.until}, refusal
+	}
 	if err != nil {
 		return Answer{}, err
 	}
