@@ -63,10 +63,46 @@ func TestRegistrationCeiling(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.register().signIn()
+		app = s.register()
 		kept, err := s.DB.NewSelect().Model((*oauth.Client)(nil)).Where("id <> ?", left[10]).Count(t.Context())
 		if err != nil || kept != 10_000 {
 			t.Errorf("%d clients beside the one that was used longest ago, %v; want 10,000", kept, err)
+		}
+		for range 5 { // the attacker goes on
+			s.register()
+		}
+		app.signIn()
+	})
+}
+
+// TestHalfOfTheClientsIsForEachKind checks that neither of the two kinds of clients can take the places of
+// the other beyond half of them.
+func TestHalfOfTheClientsIsForEachKind(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		now := database.Now(time.Now())
+		clients := make([]oauth.Client, 10_000)
+		for i := range clients {
+			clients[i] = oauth.Client{
+				ID: fmt.Sprint(i), Name: "x", RedirectURIs: []string{callback}, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+			}
+			if i < len(clients)/2+3 {
+				clients[i].ApprovedAt, clients[i].ExpiresAt = now, now.Add(time.Duration(i)*time.Minute+time.Hour)
+			}
+		}
+		if _, err := s.DB.NewInsert().Model(&clients).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 {
+			s.register()
+			approved, err := s.DB.NewSelect().Model((*oauth.Client)(nil)).Where("approved_at IS NOT NULL").Count(t.Context())
+			if want := int64(max(5002-i, 5000)); err != nil || approved != want {
+				t.Errorf("%d approved clients after %d registrations, %v; want %d", approved, i+1, err, want)
+			}
+		}
+		var first string
+		if err := s.DB.NewSelect().Model((*oauth.Client)(nil)).Column("id").Where("approved_at IS NOT NULL").
+			Order("expires_at").Limit(1).Scan(t.Context(), &first); err != nil || first != "3" {
+			t.Errorf("the approved client that was used longest ago is %s, %v; want 3", first, err)
 		}
 	})
 }

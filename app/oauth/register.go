@@ -56,15 +56,17 @@ func (s *Server) Register(ctx context.Context, body []byte) (*Registration, erro
 	}, nil
 }
 
-// addClient stores a client. If there are too many, one that no person has allowed makes room, and if there is none,
-// the one that was used longest ago. So neither registrations nor approvals can keep others out.
+// addClient stores a client. If there are too many, another one makes room. Half of the places are for clients that people
+// have allowed and half for others, and each kind may also use what the other leaves free. So neither registrations nor
+// approvals can keep others out.
 func addClient(ctx context.Context, tx bun.Tx, c *Client) error {
-	n, err := tx.NewSelect().Model((*Client)(nil)).Count(ctx)
+	var n, approved int64
+	err := tx.NewSelect().Model((*Client)(nil)).ColumnExpr("COUNT(*), COUNT(approved_at)").Scan(ctx, &n, &approved)
 	if err != nil {
 		return fmt.Errorf("count clients: %w", err)
 	}
 	if n >= maxClients {
-		removed, err := removeUnused(ctx, tx, n-maxClients+1)
+		removed, err := removeUnused(ctx, tx, n-maxClients+1, approved > maxClients/2)
 		if err != nil {
 			return err
 		}
@@ -82,11 +84,11 @@ func addClient(ctx context.Context, tx bun.Tx, c *Client) error {
 	return nil
 }
 
-// removeUnused deletes up to a number of clients: those that no person has allowed, oldest first, and then those that
-// were used longest ago.
-func removeUnused(ctx context.Context, tx bun.Tx, most int64) (removed int64, err error) {
+// removeUnused deletes up to a number of clients. Among the approved ones, those that were used longest ago go first, and
+// among the others the oldest. If too few of one kind can be deleted, it goes on with the other kind.
+func removeUnused(ctx context.Context, tx bun.Tx, most int64, approvedFirst bool) (removed int64, err error) {
 	old := database.ForRemoval(tx.NewSelect().Model((*Client)(nil)).Column("id").
-		OrderExpr("approved_at IS NOT NULL, expires_at, id").Limit(most))
+		OrderExpr("(approved_at IS NOT NULL) <> ?, expires_at, id", approvedFirst).Limit(most))
 	res, err := tx.NewDelete().With("old", old).Model((*Client)(nil)).Where("id IN (SELECT id FROM old)").Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("remove clients: %w", err)
