@@ -28,14 +28,15 @@ func TestBlockOfAddressesRegisters(t *testing.T) {
 		limit   string
 		refusal string
 	}{
-		"/api/agents":     {5, "block-registrations", "20/h new agents from all addresses of this IPv6 /48"},
-		"/report":         {6, "block-reports", "24/h reports from all addresses of this IPv6 /48"},
-		"/oauth/register": {60, "block-clients", "240/h registered apps from all addresses of this IPv6 /48"},
+		"/api/agents":      {5, "block-registrations", "20/h new agents from all addresses of this IPv6 /48"},
+		"/report":          {6, "block-reports", "24/h reports from all addresses of this IPv6 /48"},
+		"/oauth/authorize": {9, "block-sign-ins", "36/h visits to the sign-in of apps from all addresses of this IPv6 /48"},
+		"/oauth/register":  {60, "block-clients", "240/h registered apps from all addresses of this IPv6 /48"},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			eachCounter(t, func(cfg *config.Config) {
-				cfg.RateLimitWrites = perMinute(120) // without it, reports and apps aren't limited
+				cfg.RateLimitWrites = perHour(9) // without it, reports and apps aren't limited
 				cfg.RegistrationRate, cfg.RegistrationCeiling = perHour(5), perHour(4*5+5+5)
 			}, func(s *Server) {
 				s.App.Post("/api/agents", func(c *fiber.Ctx) error {
@@ -45,6 +46,7 @@ func TestBlockOfAddressesRegisters(t *testing.T) {
 					return ok(c)
 				})
 				s.App.Post("/report", s.Limits.Reports(), ok)
+				s.App.Post("/oauth/authorize", s.Limits.SignIns(), ok)
 				s.App.Post("/oauth/register", s.Limits.Clients(), ok)
 			}, func(t *testing.T, n *node) {
 				send := func(times, want int, address func(i int) string, refusal string) {
@@ -64,7 +66,7 @@ func TestBlockOfAddressesRegisters(t *testing.T) {
 						t.Errorf("%d of %d were accepted, want %d", made, times, want)
 					}
 				}
-				send(c.share+1, c.share, func(int) string { return addressInBlock(0) }, "from this address")
+				send(c.share+1, c.share, func(int) string { return addressInBlock(0) }, "this address")
 				send(3*c.share+9, 3*c.share, func(i int) string { return addressInBlock(1 + i) }, c.refusal)
 				send(c.share, c.share, func(int) string { return "2001:db8:2::1" }, "")
 				send(c.share, c.share, func(int) string { return "192.0.2.1" }, "")

@@ -29,7 +29,7 @@ const (
 // Snapshot answers carry these headers only when refused, because they are the same bytes for every caller.
 type Limits struct {
 	snapshot, reads, writes, failures, reports, clients class
-	blockReports, blockClients                          class // of a /48
+	blockReports, blockClients, blockSignIns            class // of a /48
 
 	strangers strangerLimits
 
@@ -64,6 +64,7 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 
 		blockReports: newClass("block-reports", "reports", ofBlock, blockRate(reportsOf(cfg))),
 		blockClients: newClass("block-clients", "registered apps", ofBlock, blockRate(clientsOf(cfg))),
+		blockSignIns: newClass("block-sign-ins", "visits to the sign-in of apps", ofBlock, blockRate(cfg.RateLimitWrites)),
 
 		strangers: newStrangerLimits(cfg),
 		patience:  redisPatience,
@@ -204,6 +205,10 @@ func (l *Limits) Reports() fiber.Handler { return l.guard(&l.reports, &l.blockRe
 
 // Clients returns middleware that limits the registration of apps, per address and per /48.
 func (l *Limits) Clients() fiber.Handler { return l.guard(&l.clients, &l.blockClients) }
+
+// SignIns returns middleware that limits visits to the sign-in of apps. They count as writes of the address, and also
+// per /48, because each may make the service read a document from any host.
+func (l *Limits) SignIns() fiber.Handler { return l.guard(&l.writes, &l.blockSignIns) }
 
 // Failure counts a failed credential against an address. It returns the 429 to send if there were too many,
 // else nil.

@@ -408,11 +408,12 @@ func TestPrivateAddresses(t *testing.T) {
 	defer inside.Close()
 	db := dbtest.Open(t, dbtest.Kinds[0])
 	s := oauth.New(oauth.Options{Config: &config.Config{BaseURL: "http://pulse.test"}, DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	admit := func() (leave func(), err error) { return func() {}, nil }
 	for _, id := range []string{
 		inside.URL + "/client.json", "https://localhost/client.json", "https://10.0.0.1/client.json", "https://169.254.169.254/latest",
 		"https://[::1]/client.json", "https://[::ffff:127.0.0.1]/client.json",
 	} {
-		if _, err := s.Begin(t.Context(), url.Values{"client_id": {id}}); err == nil {
+		if _, err := s.Begin(t.Context(), url.Values{"client_id": {id}}, admit); err == nil {
 			t.Errorf("%s was read", id)
 		}
 	}

@@ -48,10 +48,10 @@ func (i *Invalid) Error() string { return i.Problem.Error() }
 func (i *Invalid) Unwrap() error { return i.Problem }
 
 // Begin checks an authorization request (RFC 6749, section 4.1.1). If the redirect address belongs to the
-// client, the error is an *Invalid. Otherwise it is a *problem.Error. Neither may redirect the browser: anyone
+// client, the error is an *Invalid. Otherwise it is a *problem.Error, or that of admit. None may redirect the browser: anyone
 // can register a client and allow it, so an address of this service would lead to any site (RFC 9700,
 // section 4.11.2).
-func (s *Server) Begin(ctx context.Context, sent url.Values) (*Request, error) {
+func (s *Server) Begin(ctx context.Context, sent url.Values, admit Admit) (*Request, error) {
 	parameters := url.Values{}
 	for _, name := range Parameters {
 		if values := sent[name]; len(values) > 0 {
@@ -61,7 +61,7 @@ func (s *Server) Begin(ctx context.Context, sent url.Values) (*Request, error) {
 			return nil, unusable("The app sent " + name + " more than once.")
 		}
 	}
-	client, err := s.client(ctx, parameters.Get("client_id"))
+	client, err := s.client(ctx, parameters.Get("client_id"), admit)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +85,12 @@ func unusable(detail string) *problem.Error {
 }
 
 // client returns the client with an id.
-func (s *Server) client(ctx context.Context, id string) (*Client, error) {
+func (s *Server) client(ctx context.Context, id string, admit Admit) (*Client, error) {
 	switch {
 	case id == "" || len(id) > maxClientIDSize:
 		return nil, unusable("The app that sent you here doesn't say which one it is (client_id).")
 	case isDocument(id):
-		return s.readDocument(ctx, id)
+		return s.readDocument(ctx, id, admit)
 	}
 	c, err := findClient(ctx, s.DB.Reader, id, s.Now())
 	if errors.Is(err, fosite.ErrNotFound) {

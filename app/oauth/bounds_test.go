@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -205,6 +206,53 @@ func TestRenewalsCountAsWrites(t *testing.T) {
 			t.Errorf("the code after a while: %v", err)
 		}
 	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 4, Per: time.Minute} })
+}
+
+// TestReadingsOfDocumentsAreBounded checks that hosts which don't answer can't make a node read any number of metadata
+// documents at a time, and that one address or IPv6 /48 gets only a share of these readings.
+func TestReadingsOfDocumentsAreBounded(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		document := func(name string) string {
+			id := "https://app.example/" + name
+			s.docs.put(id, `{"client_id":"`+id+`","redirect_uris":["`+callback+`"]}`)
+			return s.program(id, callback).address()
+		}
+		known := document("known")
+		s.open(known)
+		begun, release := s.docs.hold(32)
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer release()
+		for i := range 32 {
+			from := fmt.Sprintf("192.0.2.%d", i/4)
+			if i < 16 { // a /48
+				from = fmt.Sprintf("2001:db8:1:%x::1", i/4)
+			}
+			address := document(fmt.Sprint(i))
+			running.Go(func() { s.do("GET", address, "", "", "X-Forwarded-For", from) })
+			<-begun
+		}
+		refused := func(status int, says, from string) {
+			t.Helper()
+			res := s.do("GET", document("one-more"), "", "", "X-Forwarded-For", from)
+			if res.status != status || res.header.Get("Retry-After") != "5" || !strings.Contains(string(res.body), says) {
+				t.Errorf("from %s: %d, Retry-After %s: %s", from, res.status, res.header.Get("Retry-After"), res.body)
+			}
+			if res := s.do("GET", known, "", "", "X-Forwarded-For", from); res.status != 200 {
+				t.Errorf("a document that was read before, from %s: %d", from, res.status)
+			}
+		}
+		refused(429, "4 other apps", "192.0.2.4")
+		refused(429, "16 for its IPv6 /48", "2001:db8:1:ff::1")
+		refused(503, "many apps", "192.0.2.99")
+		release()
+		running.Wait()
+		for _, from := range []string{"192.0.2.4", "2001:db8:1:ff::1", "192.0.2.99"} {
+			if res := s.do("GET", document("after-"+strings.ReplaceAll(from, ":", "-")), "", "", "X-Forwarded-For", from); res.status != 200 {
+				t.Errorf("after the others, from %s: %d %s", from, res.status, res.body)
+			}
+		}
+	}, func(c *config.Config) { c.TrustedProxies = "127.0.0.1" })
 }
 
 // TestPrune checks that expired rows are deleted, and that others are kept.

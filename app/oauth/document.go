@@ -15,6 +15,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
+	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/version"
 )
@@ -51,10 +52,19 @@ func publicOnly() http.RoundTripper {
 	}
 }
 
+// Admit is called before a metadata document is read from its host. Its error refuses the request. After the reading,
+// leave is called.
+type Admit = func() (leave func(), err error)
+
 // readDocument returns the client of a metadata document, from memory if it was read recently. The error is
-// a *problem.Error for a page.
-func (s *Server) readDocument(ctx context.Context, id string) (*Client, error) {
+// a *problem.Error for a page, or the error of admit.
+func (s *Server) readDocument(ctx context.Context, id string, admit Admit) (*Client, error) {
 	d, err := s.documents.Get(ctx, id, func(ctx context.Context) (document, time.Time, error) {
+		leave, err := admit()
+		if err != nil {
+			return document{}, time.Time{}, memo.Private(err)
+		}
+		defer leave()
 		c, err := s.fetch(ctx, id)
 		if err != nil {
 			s.Log.Info("the metadata document of a client was not read", "client", id, "error", err)
@@ -62,6 +72,9 @@ func (s *Server) readDocument(ctx context.Context, id string) (*Client, error) {
 		}
 		return document{client: c}, s.Now().Add(documentFresh), nil
 	})
+	if memo.IsPrivate(err) { // not admitted
+		return nil, errors.Unwrap(err)
+	}
 	if err != nil {
 		return nil, unreadable(err)
 	}

@@ -105,6 +105,29 @@ type documents struct {
 	mu     sync.Mutex
 	bodies map[string]string
 	asked  int
+
+	toHold int // how many requests wait for answer, after they have sent to begun
+	begun  chan struct{}
+	answer chan struct{}
+}
+
+// hold lets each of the next n requests send to begun and then wait until release is called.
+func (d *documents) hold(n int) (begun <-chan struct{}, release func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.toHold, d.begun, d.answer = n, make(chan struct{}), make(chan struct{})
+	return d.begun, sync.OnceFunc(func() { close(d.answer) })
+}
+
+func (d *documents) wait() {
+	d.mu.Lock()
+	held := d.toHold > 0
+	d.toHold--
+	d.mu.Unlock()
+	if held {
+		d.begun <- struct{}{}
+		<-d.answer
+	}
 }
 
 func (d *documents) put(address, body string) {
@@ -115,6 +138,7 @@ func (d *documents) put(address, body string) {
 
 // RoundTrip implements http.RoundTripper.
 func (d *documents) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked++

@@ -2,11 +2,13 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -51,7 +53,7 @@ func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 		if c.Method() == fiber.MethodPost {
 			v.form = parameters
 		}
-		v.request, err = s.SignIn.Begin(c.UserContext(), parameters)
+		v.request, err = s.SignIn.Begin(c.UserContext(), parameters, s.admitReading(c))
 		if invalid, ok := errors.AsType[*oauth.Invalid](err); ok {
 			c.Locals(invalidKey{}, invalid)
 			c.Set("Cross-Origin-Opener-Policy", "unsafe-none") // as for the consent page; see show
@@ -61,6 +63,29 @@ func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 			return err
 		}
 		return v.answer()
+	}
+}
+
+const (
+	// readingsAtOnce is how many metadata documents of apps a node reads at a time, and readingsOfCaller how many of
+	// them for one address. A host that doesn't answer takes a place for some seconds.
+	readingsAtOnce   = 32
+	readingsOfCaller = 4
+	readingRetry     = 5 * time.Second
+)
+
+// admitReading returns a function that takes a place to read the metadata document of an app for a request.
+func (s *Site) admitReading(c *fiber.Ctx) oauth.Admit {
+	return func() (leave func(), err error) {
+		leave, err = s.readings.Enter(c)
+		switch {
+		case errors.Is(err, httpserver.ErrShare):
+			return nil, problem.RateLimited(fmt.Sprintf("The service is still reading the metadata documents of %d other apps for this address, or of %d for its "+
+				"IPv6 /48. Wait a few seconds, then open the same address again.", readingsOfCaller, httpserver.BlockShare*readingsOfCaller), readingRetry)
+		case err != nil:
+			return nil, problem.Busy("The metadata documents of many apps are being read. Wait a few seconds, then open the same address again.", readingRetry).With(err)
+		}
+		return leave, nil
 	}
 }
 

@@ -27,8 +27,8 @@ func (s *Site) registerSignIn(srv *httpserver.Server) {
 		return
 	}
 	document(oauth.ServerMetadataPath, in.Metadata())
-	srv.App.Get(oauth.AuthorizePath, srv.Limits.Writes(), s.authorize(srv))
-	srv.App.Post(oauth.AuthorizePath, s.ownForms, srv.Limits.Writes(), s.authorize(srv))
+	srv.App.Get(oauth.AuthorizePath, srv.Limits.SignIns(), s.authorize(srv))
+	srv.App.Post(oauth.AuthorizePath, s.ownForms, srv.Limits.SignIns(), s.authorize(srv))
 	srv.App.Post(oauth.TokenPath, reads, s.token(srv.Limits))
 	srv.App.Post(oauth.RevokePath, reads, s.revoke)
 	srv.App.Post(oauth.RegisterPath, srv.Limits.Clients(), s.registerClient)

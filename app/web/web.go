@@ -18,6 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -85,6 +86,7 @@ type Site struct {
 	sparks    *sparklines
 	thumbs    *thumbnails
 	cards     *cards
+	readings  *httpserver.Places // of metadata documents of apps
 	reference func() (*reference, error)
 	worker    func() ([]byte, error)
 }
@@ -92,6 +94,7 @@ type Site struct {
 // New makes the site.
 func New(d Dependencies) *Site {
 	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), cards: newCards()}
+	s.readings = httpserver.NewPlaces(readingsAtOnce, readingsOfCaller)
 	s.pages = newPageCache(d.Config.BaseURL, pageBounds, d.Changes.Side, d.Now)
 	s.pictures = newPageCache(d.Config.BaseURL, pictureBounds, d.Changes.Side, d.Now)
 	s.figures = memo.New[struct{}](memo.Options[leaderboard.Figures]{Size: 1, Now: d.Now, Stale: sharedStale})
