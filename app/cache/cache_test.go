@@ -63,7 +63,7 @@ func TestKeysHaveThePrefix(t *testing.T) {
 
 func TestUnreachableRedisFailsFast(t *testing.T) {
 	t.Parallel()
-	c, err := cache.Open("unix://" + filepath.Join(t.TempDir(), "none.sock"), "")
+	c, err := cache.Open("unix://"+filepath.Join(t.TempDir(), "none.sock"), "")
 	if err != nil {
 		t.Fatal("Open failed because Redis is down:", err)
 	}

@@ -100,7 +100,7 @@ func TestNodesAfterClockAhead(t *testing.T) {
 func TestSharedThroughTheDatabaseWhileRedisIsDown(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		down, err := cache.Open("unix://" + filepath.Join(t.TempDir(), "none.sock"), "")
+		down, err := cache.Open("unix://"+filepath.Join(t.TempDir(), "none.sock"), "")
 		if err != nil {
 			t.Fatal(err)
 		}
