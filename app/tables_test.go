@@ -73,7 +73,7 @@ var fanOuts = []string{
 	"prediction.OpenOn", "prediction.OutcomesNamed", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.Select",
 	"prediction.SelectTallies",
 	"prediction.Totals", "prediction.addNewest", "prediction.countOnMarkets", "prediction.due", "prediction.looksBack", "prediction.nextPredicted",
-	"settlement.CountEntries", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",
+	"settlement.CountEntries", "settlement.CountReferences", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",
 	"settlement.SelectOpenReferences", "settlement.addEntries",
 	"settlement.ledgerOf", "settlement.movesClosing", "settlement.withOpen",
 }

@@ -951,6 +951,8 @@ CREATE TABLE reference_predictions (
 --bun:split
 CREATE INDEX reference_predictions_market ON reference_predictions (market_id);
 --bun:split
+CREATE INDEX reference_predictions_settled ON reference_predictions (settled_at) WHERE settled_at IS NOT NULL;
+--bun:split
 
 -- corrections: decisions of admins, and changes upstream, that moved scores. They are public.
 -- Reference; owner settlement.

@@ -26,6 +26,9 @@ const ledgerOverlap = 2 * time.Minute
 type ledgerMark struct {
 	From    time.Time
 	Entries int64
+	// References counts the reference rows that were settled or reopened from From on, and LastReference is when the
+	// last of them was, in microseconds of Unix time. Reference rows have no ledger entries.
+	References, LastReference int64
 	// Publishers counts the agents that have ever published.
 	Publishers int64
 	// EnoughDays counts the agents that have published on as many days as a rank needs.
@@ -46,6 +49,11 @@ func (b *Builder) count(ctx context.Context, db bun.IDB, m *ledgerMark) error {
 	if m.Entries, err = settlement.CountEntries(ctx, db, m.From); err != nil {
 		return err
 	}
+	var latest time.Time
+	if m.References, latest, err = settlement.CountReferences(ctx, db, m.From); err != nil {
+		return err
+	}
+	m.LastReference = latest.UnixMicro()
 	if m.Publishers, m.EnoughDays, err = (prediction.Store{}).PublishersOn(ctx, db, b.thresholds.Days); err != nil {
 		return err
 	}
@@ -63,8 +71,9 @@ type changes struct {
 
 func (c *changes) none() bool { return len(c.agents) == 0 }
 
-// changes finds the agents and categories with new ledger entries, the agents that published for
-// the first time or on the last day that a rank needs, and the agents whose status or model differs from the board.
+// changes finds the agents and categories with new ledger entries or reference rows settled since, the agents that
+// published for the first time or on the last day that a rank needs, and the agents whose status or model differs from
+// the board.
 func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 	current := b.seen
 	if err := b.count(ctx, b.db.Reader, &current); err != nil {
@@ -84,7 +93,7 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 		return changes{}, err
 	}
 	c := changes{agents: map[uuid.UUID]bool{}, categories: map[string]bool{AllCategories: true}, mark: mark}
-	if current.Entries != b.seen.Entries {
+	if current.Entries != b.seen.Entries || current.References != b.seen.References || current.LastReference != b.seen.LastReference {
 		if err := c.settled(ctx, b.db.Reader, b.seen.From); err != nil {
 			return changes{}, err
 		}
@@ -125,15 +134,15 @@ func (c *changes) altered(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
-// settled adds the agents and categories of the ledger entries from a moment on.
+// settled adds the agents and categories of what was scored from a moment on.
 func (c *changes) settled(ctx context.Context, db bun.IDB, from time.Time) error {
-	entries, err := settlement.ScoredSince(ctx, db, from)
+	list, err := settlement.ScoredSince(ctx, db, from)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		c.agents[e.AgentID] = true
-		c.categories[e.Category] = true
+	for _, scored := range list {
+		c.agents[scored.AgentID] = true
+		c.categories[scored.Category] = true
 	}
 	return nil
 }
@@ -172,8 +181,7 @@ func (c *changes) waited(ctx context.Context, db bun.IDB, days int64) error {
 	return nil
 }
 
-// with returns the touched agents and the reference agents. Reference agents have no ledger
-// entries, so their rows can change without one.
+// with returns the touched agents and the reference agents.
 func (c *changes) with(contenders map[uuid.UUID]contender) []uuid.UUID {
 	for id, one := range contenders {
 		if one.Reference {

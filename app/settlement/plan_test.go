@@ -126,3 +126,34 @@ func readRows(ctx context.Context, tx bun.Tx) (map[string]reads, error) {
 	}
 	return found, err
 }
+
+// TestSettledReferencesAreFoundByTheirIndex checks that the queries for the reference rows settled since a moment don't
+// read all of them. The boards ask every second.
+func TestSettledReferencesAreFoundByTheirIndex(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.SQLite)
+	var seen queries
+	hooked := db.WithQueryHook(&seen)
+	_, _, err := CountReferences(t.Context(), hooked, start)
+	if err == nil {
+		_, err = ScoredSince(t.Context(), hooked, start)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range seen.asked {
+		var steps []struct {
+			ID, Parent, Notused int64
+			Detail              string
+		}
+		if err := db.NewRaw("EXPLAIN QUERY PLAN "+query).Scan(t.Context(), &steps); err != nil {
+			t.Fatal(err)
+		}
+		if plan := fmt.Sprint(steps); !strings.Contains(plan, "INDEX reference_predictions_settled (settled_at>?)") || strings.Contains(plan, "SCAN r") {
+			t.Errorf("%s\ndoesn't search index reference_predictions_settled: %s", query, plan)
+		}
+	}
+	if len(seen.asked) != 2 {
+		t.Errorf("got %d queries, want 2", len(seen.asked))
+	}
+}

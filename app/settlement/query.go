@@ -67,19 +67,37 @@ func CountEntries(ctx context.Context, db bun.IDB, since time.Time) (n int64, er
 	return n, nil
 }
 
-// Scored is an agent and a category that have a ledger entry.
+// CountReferences counts the reference rows that were settled or reopened since a moment. latest is when the last of
+// them was, because a row that changes again doesn't change the number.
+func CountReferences(ctx context.Context, db bun.IDB, since time.Time) (n int64, latest time.Time, err error) {
+	var found struct {
+		N      int64
+		Latest time.Time `bun:",nullzero"`
+	}
+	err = db.NewRaw("SELECT COUNT(*) AS n, MAX(settled_at) AS latest FROM reference_predictions WHERE settled_at >= ?", database.Now(since)).
+		Scan(ctx, &found)
+	if err != nil {
+		return 0, latest, fmt.Errorf("count reference rows: %w", err)
+	}
+	return found.N, found.Latest, nil
+}
+
+// Scored is an agent and a category in which something of it was settled or reopened.
 type Scored struct {
 	AgentID  uuid.UUID `bun:"type:uuid"`
 	Category string
 }
 
-// ScoredSince lists the agents and categories with a ledger entry since a moment.
+// ScoredSince lists the agents and categories with a ledger entry since a moment, and the reference agents and
+// categories with a reference row that was settled or reopened since then.
 func ScoredSince(ctx context.Context, db bun.IDB, since time.Time) ([]Scored, error) {
 	var rows []Scored
-	err := db.NewRaw("SELECT DISTINCT agent_id, category FROM score_entries WHERE id >= ?", database.FirstID(since)).
-		Scan(ctx, &rows)
+	err := db.NewRaw(`SELECT agent_id, category FROM score_entries WHERE id >= ?
+		UNION SELECT r.agent_id, c.category FROM reference_predictions AS r
+		JOIN clusters AS c ON c.agent_id = r.agent_id AND c.event_key = r.event_key WHERE r.settled_at >= ?`,
+		database.FirstID(since), database.Now(since)).Scan(ctx, &rows)
 	if err != nil {
-		return nil, fmt.Errorf("read new ledger entries: %w", err)
+		return nil, fmt.Errorf("read what was scored: %w", err)
 	}
 	return rows, nil
 }
