@@ -27,7 +27,7 @@ const (
 type Difference struct {
 	What  string // "cluster", "day", "tally", "count", "event", "ledger" or "market"
 	Agent uuid.UUID
-	Key   string // the event, "category day", the prediction, or the market of a count
+	Key   string // the event, "category day", the prediction, or the market
 	Have  string
 	Want  string
 }
@@ -228,10 +228,6 @@ func (r *recount) entry(p *item, e *Entry) {
 		if c.count(&bet, numbers, sign, ""); c.Day == "" && e.ID == p.last.ID && e.Kind == kindScore {
 			c.SettledDay = e.Day // all scores on one event count on one day
 		}
-		// The market scores its own price, so its edge must be exactly 0.
-		if own := score.Edge(*bet.Q, *bet.Q, e.Value); own != 0 {
-			r.report.differ("market", MarketAgent, e.PredictionID.String(), fmt.Sprint(own), "0")
-		}
 	}
 	r.add(bet.term(e.Value, numbers, sign, e.Category, e.Day))
 }
@@ -254,6 +250,10 @@ func (r *recount) references(ctx context.Context, tx bun.Tx, agent uuid.UUID) er
 	for i := range rows {
 		ref := &rows[i].ReferencePrediction
 		r.report.References++
+		if agent == MarketAgent { // its row on the boards is exactly 0 because nothing of it counts
+			r.report.differ("market", agent, ref.MarketID, fmt.Sprintf("confidence %g, baseline %g", ref.Confidence, ref.Baseline), "no prediction")
+			continue
+		}
 		c := r.cluster(agent, ref.EventKey, categoryOf(rows[i].Category), dayOf(rows[i].ClosesAt))
 		c.NextIndex = max(c.NextIndex, ref.WeightIndex+1)
 		if ref.Value == nil {

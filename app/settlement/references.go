@@ -21,7 +21,7 @@ import (
 
 // The reference agents, as the migrations create them.
 var (
-	// MarketAgent is the market. Its edge is always exactly 0, so it has no rows.
+	// MarketAgent is the market. Its edge is always exactly 0, so it has no rows. A rebuild checks this.
 	MarketAgent = uuid.MustParse("00000000-0000-7000-8000-000000000001")
 	// FiftyAgent predicts 50 % on each market when the market is first seen.
 	FiftyAgent = uuid.MustParse("00000000-0000-7000-8000-000000000002")

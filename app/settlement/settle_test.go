@@ -648,6 +648,47 @@ func TestRebuildMends(t *testing.T) {
 	})
 }
 
+// TestRebuildChecksTheMarket checks that a rebuild reports anything that would count for the market, whose row on the
+// boards must be exactly 0, and removes the sums.
+func TestRebuildChecksTheMarket(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		m := w.market("1", "", "politics", start)
+		q, y := .6, 1.0
+		_, err := db.NewInsert().Model(&ReferencePrediction{AgentID: MarketAgent, MarketID: m.ID, Outcome: "Yes", Confidence: .7, Baseline: q,
+			ObservedAt: start, EventKey: m.EventKey(), Status: prediction.Resolved, Value: &y, SettledAt: start, CreatedAt: start}).Exec(t.Context())
+		w.must(err)
+		reported := func(replace bool, want ...string) {
+			t.Helper()
+			report, err := w.service(0).Rebuild(t.Context(), replace)
+			w.must(err)
+			var got []string
+			for _, d := range report.Differences {
+				if d.Agent != MarketAgent {
+					t.Error(d)
+				}
+				got = append(got, d.What)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("the rebuild reports %v of the market, want %v", got, want)
+			}
+		}
+		reported(false, "market")
+		w.must(db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			c := Cluster{AgentID: MarketAgent, EventKey: m.EventKey(), Category: "politics", Day: dayOf(start), NextIndex: 1, Settled: 1, Value: 70_000}
+			err := addClusters(ctx, tx, []Cluster{c})
+			days := dayTerms{}
+			days.add(c.share(1))
+			return errors.Join(err, addDays(ctx, tx, days))
+		}))
+		reported(true, "market", "cluster", "day", "day")
+		reported(false, "market") // a rebuild deletes no prediction
+		w.exec("DELETE FROM reference_predictions WHERE confidence = 0.7")
+		w.rebuilt()
+	})
+}
+
 // TestRebuildWhileAgentsPublish checks that a rebuild beside a live server loses no publication and
 // reports no false difference.
 func TestRebuildWhileAgentsPublish(t *testing.T) {
