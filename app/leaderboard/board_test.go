@@ -325,6 +325,40 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
+// TestMidnightDuringBuild checks that a day's first boards are of the new day if midnight passes before their sums are
+// read.
+func TestMidnightDuringBuild(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		w.days(w.agent(agent{handle: "one", days: 14}), "sport", "2026-11-01", 30, 1)
+		midnight := start.Truncate(24*time.Hour).AddDate(0, 0, 1)
+		times := []time.Time{midnight.Add(-time.Second), midnight.Add(time.Second)}
+		w.clock.at = times[1]
+		b := leaderboard.NewBuilder(db, thresholds, func() time.Time {
+			at := times[0]
+			times = times[min(1, len(times)-1):]
+			return at
+		})
+		b.Records = true
+		if built, err := b.Tick(t.Context()); !built || err != nil {
+			t.Fatalf("built: %v, %v", built, err)
+		}
+		if board := w.page(everything).Board; !board.AsOf.Equal(times[0]) || board.PriorDay != "2026-11-22" {
+			t.Errorf("the board is of %v with the prior of %s", board.AsOf, board.PriorDay)
+		}
+		recorded := 0
+		for row, err := range leaderboard.RecordsIn(t.Context(), db.Reader, time.Time{}, midnight.AddDate(0, 0, 1)) {
+			if recorded++; err != nil || !row.AsOf.Equal(times[0]) {
+				t.Fatalf("a row of %v is recorded, error %v", row.AsOf, err)
+			}
+		}
+		if recorded == 0 {
+			t.Error("no board is recorded")
+		}
+	})
+}
+
 // TestLastDayGivesARank checks that an agent that lacks only days of publication gets its rank with the publication on
 // the last of them, although nothing settles.
 func TestLastDayGivesARank(t *testing.T) {

@@ -115,10 +115,13 @@ func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
 	var p job
 	var mark ledgerMark
 	if first {
-		err = settlement.AtOnce(ctx, b.db, func(ctx context.Context, tx bun.IDB) error {
-			p, mark, err = b.readAll(ctx, tx, b.within(at))
+		err = settlement.AtOnce(ctx, b.db, b.now, func(ctx context.Context, tx bun.IDB, at time.Time) (err error) {
+			p, mark, err = b.readAll(ctx, tx, at)
 			return err
 		})
+		if err == nil && day(p.at) != day(at) {
+			return b.rebuild(ctx, p.at) // midnight has passed
+		}
 	} else {
 		p, mark, err = b.readAll(ctx, b.db.Reader, at)
 	}
@@ -135,14 +138,6 @@ func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
 	}
 	b.built, b.seen, b.prior = day(p.at), mark, p.prior
 	return nil
-}
-
-// within returns the present moment if it is on the day of at, and at otherwise.
-func (b *Builder) within(at time.Time) time.Time {
-	if now := database.Now(b.now()); day(now) == day(at) {
-		return now
-	}
-	return at
 }
 
 // readAll reads the agents and sums for all boards, and how far the ledger has been read.

@@ -5,35 +5,37 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// AtOnce runs read on a snapshot of the database. No settlement is under way at the moment of the
-// snapshot. So read sees every ledger entry and sum created before it begins, and none created
-// later. Settlements wait only until the snapshot is taken.
-func AtOnce(ctx context.Context, db *database.DB, read func(ctx context.Context, tx bun.IDB) error) (err error) {
-	tx, err := beginBetweenSettlements(ctx, db)
+// AtOnce runs read on a snapshot of the database. at is the moment of the snapshot by now, and no settlement is under
+// way then. So read sees every ledger entry and sum created up to at, and none created later, as far as the clocks of
+// the nodes agree. Settlements wait only until the snapshot is taken.
+func AtOnce(ctx context.Context, db *database.DB, now func() time.Time, read func(ctx context.Context, tx bun.IDB, at time.Time) error) (err error) {
+	tx, at, err := beginBetweenSettlements(ctx, db, now)
 	if tx.Tx != nil {
 		defer func() { err = errors.Join(err, tx.Rollback()) }()
 	}
 	if err != nil {
 		return fmt.Errorf("fix a moment of the ledger: %w", err)
 	}
-	return read(ctx, tx)
+	return read(ctx, tx, at)
 }
 
-// beginBetweenSettlements begins a transaction whose snapshot is taken while no settlement is under way. If it
-// fails after it began the transaction, it returns both the error and the transaction.
-func beginBetweenSettlements(ctx context.Context, db *database.DB) (tx bun.Tx, err error) {
+// beginBetweenSettlements begins a transaction whose snapshot is taken at a moment when no settlement is under way. If
+// it fails after it began the transaction, it returns both the error and the transaction.
+func beginBetweenSettlements(ctx context.Context, db *database.DB, now func() time.Time) (tx bun.Tx, at time.Time, err error) {
 	var options *sql.TxOptions
 	if db.Kind == database.Postgres {
 		options = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	}
 	s := Service{db: db}
 	err = s.inWholeLedger(ctx, func(ctx context.Context, _ bun.Tx) error {
+		at = database.Now(now())
 		if tx, err = db.Reader.BeginTx(context.WithoutCancel(ctx), options); err != nil {
 			return err
 		}
@@ -41,5 +43,5 @@ func beginBetweenSettlements(ctx context.Context, db *database.DB) (tx bun.Tx, e
 		var n int64
 		return tx.NewRaw("SELECT COUNT(*) FROM (SELECT 1 FROM market_outcomes LIMIT 1) AS t").Scan(ctx, &n)
 	})
-	return tx, err
+	return tx, at, err
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -57,7 +59,7 @@ func TestAtOnceEndsItsSnapshot(t *testing.T) {
 							err = p.(error)
 						}
 					}()
-					return AtOnce(ctx, hooked, func(context.Context, bun.IDB) error { return c.read() })
+					return AtOnce(ctx, hooked, time.Now, func(context.Context, bun.IDB, time.Time) error { return c.read() })
 				}()
 				if !errors.Is(err, c.want) || moments != 1 {
 					t.Fatalf("%v after %d snapshots, want %v after 1", err, moments, c.want)
@@ -71,4 +73,64 @@ func TestAtOnceEndsItsSnapshot(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAtOnceNamesItsMoment checks that the snapshot of AtOnce holds exactly the ledger entries created up to its moment,
+// although one settlement ends while AtOnce waits for the ledger, and another one while the snapshot is read.
+func TestAtOnceNamesItsMoment(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		before, after := w.closing("1", "", 1, 4), w.closing("2", "", 5, 8)
+		var passed atomic.Int64 // in milliseconds; each look at the clock takes one
+		begin := w.clock
+		now := func() time.Time { return begin.Add(time.Duration(passed.Add(1)) * time.Millisecond) }
+		s := New(Options{DB: db, Interval: time.Minute, MinLiquidity: 1000, Now: now})
+		observed := w.observe(after)
+		if changed, err := s.decide(t.Context(), before, before.Verdict(), nil); err != nil || !changed {
+			t.Fatal("not decided:", err)
+		}
+
+		begun, goOn := make(chan struct{}), make(chan struct{})
+		settling := background(func() error {
+			return s.inLedger(context.Background(), func(ctx context.Context, tx bun.Tx) error {
+				close(begun)
+				<-goOn
+				return (&applyRun{service: s, market: before.ID}).step(ctx, tx)
+			})
+		})
+		<-begun
+		var at time.Time
+		var seen []Entry
+		reading := background(func() error {
+			return AtOnce(context.Background(), db, now, func(ctx context.Context, tx bun.IDB, moment time.Time) error {
+				at = moment
+				if err := s.AfterMarkets(ctx, observed); err != nil {
+					return err
+				}
+				return tx.NewSelect().Model(&seen).Scan(ctx)
+			})
+		})
+		if database.IsPostgres(db) {
+			w.waiting(1)
+		}
+		close(goOn)
+		w.must(settling())
+		w.must(reading())
+
+		var all []Entry
+		w.must(db.NewSelect().Model(&all).Scan(t.Context()))
+		if len(seen) != 4 || len(all) != 8 {
+			t.Fatalf("the snapshot holds %d entries of %d, want 4 of 8", len(seen), len(all))
+		}
+		inside := map[uuid.UUID]bool{}
+		for _, e := range seen {
+			inside[e.ID] = true
+		}
+		for _, e := range all {
+			if inside[e.ID] == e.CreatedAt.After(at) {
+				t.Errorf("an entry of %s is in the snapshot of %s: %t", e.CreatedAt, at, inside[e.ID])
+			}
+		}
+	})
 }
