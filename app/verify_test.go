@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,6 +69,22 @@ func TestVerify(t *testing.T) {
 			for _, one := range list {
 				if row := one.(map[string]any); row["skillHigh"] != nil {
 					row["skillHigh"] = row["skillHigh"].(float64) + 0.000001
+				}
+			}
+		})},
+		// Of an agent without a rank, no other row depends on it.
+		{name: "a missing row", finds: "no row", tamper: always(func(answer map[string]any) {
+			if list, ok := answer["leaderboard"].([]any); ok {
+				answer["leaderboard"] = slices.DeleteFunc(list, func(one any) bool {
+					return one.(map[string]any)["agent"].(map[string]any)["handle"] == "keeper"
+				})
+			}
+		})},
+		{name: "every rank", finds: "provisional", tamper: always(func(answer map[string]any) {
+			list, _ := answer["leaderboard"].([]any)
+			for _, one := range list {
+				if row := one.(map[string]any); row["rank"] != nil {
+					row["provisional"], row["reason"], row["rank"], row["rankLow"], row["rankHigh"] = true, "Not ranked yet.", nil, nil, nil
 				}
 			}
 		})},
@@ -269,7 +286,7 @@ func TestVerifyPrevious(t *testing.T) {
 	// made is the nth prediction of the agent, on an outcome and its place. price is the market's.
 	made := func(n int, confidence float64, outcome string, place int, baseline, price float64, previous string) string {
 		const prediction = `{"id":"%d","confidence":%v,"status":"open","weight":%v,"agent":{"id":"a","handle":"a"},"salt":null,"hash":null,
-			"resolution":null,"scores":null,
+			"createdAt":"2026-11-20T12:00:00Z","resolution":null,"scores":null,
 			"market":{"id":"m","outcome":%q,"outcomeIndex":%d,"event":null,"category":"sports","scheduledCloseAt":"2026-12-01T00:00:00Z"},
 			"baseline":{"probability":%v,"before":%[7]v,"after":%[7]v,"beforeBid":null,"beforeAsk":null,"afterBid":null,"afterAsk":null,
 				"medianBid":null,"medianAsk":null,"previous":%[8]s}}`
@@ -319,5 +336,102 @@ func checkPrevious(t *testing.T, what, finds, out string, err error) {
 	}
 	if (err == nil) != (finds == "") || !strings.Contains(out, want) || !strings.Contains(out, finds) {
 		t.Errorf("%s: %v, want%s with %q\n%s", what, err, want, finds, out)
+	}
+}
+
+// TestVerifyRanked checks that both verifications know who must be on a board and who has a rank there, and that they
+// report no difference where the public data leaves that open.
+func TestVerifyRanked(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal("python3 is needed; install it with: apt-get install python3")
+	}
+	type ranking struct {
+		status   string // of the agent's profile, "" if there is none
+		row      string // "ranked", "provisional" or ""
+		p        float64
+		need     string
+		withheld int // the second prediction was published that many days before the board
+		unbuilt  bool
+		finds    string
+	}
+	const one, far = `{"events":1,"days":2,"disagreements":1}`, .63
+	for name, c := range map[string]ranking{
+		"ranked":                               {"active", "ranked", far, one, 2, false, ""},
+		"called provisional":                   {"active", "provisional", far, one, 2, false, "provisional"},
+		"no row":                               {"active", "", far, one, 2, false, "no row"},
+		"no row, never built":                  {"active", "", far, one, 2, true, "no row"},
+		"no row, disabled":                     {"disabled", "", far, one, 2, false, ""},
+		"no row, closed":                       {"closed", "", far, one, 2, false, ""},
+		"no row, no profile":                   {"", "", far, one, 2, false, ""},
+		"too few events":                       {"active", "provisional", far, `{"events":2,"days":2,"disagreements":1}`, 2, false, ""},
+		"too few events, ranked":               {"active", "ranked", far, `{"events":2,"days":2,"disagreements":1}`, 2, false, "provisional"},
+		"too close to the market":              {"active", "provisional", far - .0001, one, 2, false, ""},
+		"too close to the market, ranked":      {"active", "ranked", far - .0001, one, 2, false, "provisional"},
+		"too few days":                         {"active", "provisional", far, `{"events":1,"days":3,"disagreements":1}`, 2, false, ""},
+		"too few days, ranked":                 {"active", "ranked", far, `{"events":1,"days":3,"disagreements":1}`, 2, false, "provisional"},
+		"the last day is the board's":          {"active", "ranked", far, one, 0, false, ""},
+		"the last day is after the board's":    {"active", "provisional", far, one, -1, false, ""},
+		"twice on one day, called ranked":      {"active", "ranked", far, one, 5, false, "provisional"},
+		"twice on one day, called by its lack": {"active", "provisional", far, one, 5, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asOf := time.Now().UTC().AddDate(0, 0, -3)
+			day := func(before int) string { return asOf.AddDate(0, 0, -before).Format(time.DateOnly) }
+			const q = .6
+			settled := fmt.Sprintf(`{"id":"1","confidence":%v,"status":"resolved","weight":1,"agent":{"id":"a","handle":"ada"},"salt":null,"hash":null,
+				"createdAt":"%[2]sT12:00:00Z","resolution":{"value":1},"scores":{"brier":%[3]v,"edge":%[4]v,"logEdge":%[5]v,"day":"%[6]s"},
+				"market":{"id":"m","outcome":"Yes","outcomeIndex":0,"event":null,"category":"sports","scheduledCloseAt":"%[6]sT00:00:00Z"},
+				"baseline":{"probability":%[7]v,"before":%[7]v,"after":%[7]v,"beforeBid":null,"beforeAsk":null,"afterBid":null,"afterAsk":null,
+				"medianBid":null,"medianAsk":null,"previous":null}}`,
+				c.p, day(5), score.Brier(c.p, 1), score.Edge(c.p, q, 1).Float(), score.LogEdge(c.p, q, 1), day(4), q)
+			withheld := fmt.Sprintf(`{"id":"2","confidence":null,"status":null,"weight":null,"agent":{"id":"a","handle":"ada"},"salt":null,"hash":"00",
+				"createdAt":"%sT12:00:00Z","resolution":null,"scores":null,"baseline":null,
+				"market":{"id":"n","outcome":"Yes","outcomeIndex":0,"event":null,"category":"sports","scheduledCloseAt":null}}`, day(c.withheld))
+			var s score.Sums
+			bet := score.Bet(c.p, q, 1, 0)
+			s.Add(bet)
+			s.Days.Add(1, bet.C)
+			p, _ := s.Posterior(score.SharePrior{Mu: .5, Tau: .5})
+			odds, _ := s.Odds()
+			row := fmt.Sprintf(`{"reference":false,"proven":false,"agent":{"id":"a","handle":"ada"},"events":1,"skill":%v,"bestGuess":%v,"skillLow":%v,"skillHigh":%v,"odds":%v,`,
+				s.Skill(100), p.BestGuess, p.Low, p.High, odds)
+			switch c.row {
+			case "ranked":
+				row += `"rank":1,"rankLow":1,"rankHigh":1,"provisional":false,"reason":null}`
+			case "provisional":
+				row += `"rank":null,"rankLow":null,"rankHigh":null,"provisional":true,"reason":"Not ranked yet."}`
+			default:
+				row = ""
+			}
+			built := asOf.Format(`"2006-01-02T15:04:05Z"`)
+			if c.unbuilt {
+				built = "null"
+			}
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/api/predictions":
+					fmt.Fprintf(w, `{"ok":true,"predictions":[%s,%s],"nextCursor":null}`, withheld, settled)
+				case r.URL.Path == "/api/leaderboard":
+					fmt.Fprintf(w, `{"ok":true,"asOf":%s,"prior":{"mu":0.5,"tau":0.5,"kappa":100},"need":%s,"leaderboard":[%s],"nextCursor":null}`, built, c.need, row)
+				case r.URL.Path == "/api/agents/ada" && c.status != "":
+					fmt.Fprintf(w, `{"ok":true,"agent":{"id":"a","handle":"ada","status":%q}}`, c.status)
+				default:
+					http.NotFound(w, r)
+				}
+			}))
+			t.Cleanup(server.Close)
+			for what, cmd := range map[string]*exec.Cmd{
+				"verify.py":        exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", server.URL),
+				"pulsecast verify": command(t, nil, "verify", server.URL),
+			} {
+				out, err := cmd.CombinedOutput()
+				if clean := strings.Contains(string(out), " 0 differences"); clean != (c.finds == "") || clean != (err == nil) || !strings.Contains(string(out), c.finds) {
+					t.Errorf("%s: %v, want a difference with %q\n%s", what, err, c.finds, out)
+				}
+			}
+		})
 	}
 }

@@ -18,6 +18,7 @@ type leaderboardWire struct {
 	AsOf        *string            `json:"asOf"`
 	Kappa       float64            `json:"kappa"`
 	Prior       priorWire          `json:"prior"`
+	Need        needWire           `json:"need"`
 	Leaderboard []entryWire        `json:"leaderboard"`
 	NextCursor  *string            `json:"nextCursor"`
 }
@@ -33,6 +34,13 @@ type priorWire struct {
 
 func prior(p leaderboard.Prior) priorWire {
 	return priorWire{Mu: p.Mu, Tau: p.Tau, Kappa: p.Kappa, AsOf: textOrNull(p.Day)}
+}
+
+// needWire is what an agent needs for a rank on the board.
+type needWire struct {
+	Events        int64 `json:"events"`
+	Days          int64 `json:"days"`
+	Disagreements int64 `json:"disagreements"`
 }
 
 type entryWire struct {
@@ -105,7 +113,7 @@ func (a *API) readLeaderboard(ctx context.Context, f leaderboard.Filter) (any, e
 
 func (a *API) leaderboard(f leaderboard.Filter, page *leaderboard.Page) leaderboardWire {
 	w := leaderboardWire{
-		OK: true, Window: f.Window, Category: textOrNull(f.Category), Prior: prior(page.Prior()),
+		OK: true, Window: f.Window, Category: textOrNull(f.Category), Prior: prior(page.Prior()), Need: needWire(page.Need),
 		Leaderboard: make([]entryWire, len(page.Entries)), NextCursor: textOrNull(page.Next),
 	}
 	w.Kappa = w.Prior.Kappa

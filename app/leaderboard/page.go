@@ -51,6 +51,7 @@ type Entry struct {
 // its category has settled.
 type Page struct {
 	Board   *Board
+	Need    Need
 	Entries []Entry
 	Next    string // cursor of the next page, "" at the end
 }
@@ -74,7 +75,7 @@ func (s *Store) Read(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	}
 	board, err := readBoard(ctx, db, f.Window, f.Category)
 	if err != nil || board == nil {
-		return cut(f, nil, []Entry{}), err
+		return s.cut(f, nil, []Entry{}), err
 	}
 	entries, err := readEntries(ctx, db, f, after, f.planned())
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *Store) Read(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	for i := range entries {
 		s.thresholds.renew(&entries[i])
 	}
-	return cut(f, board, entries), nil
+	return s.cut(f, board, entries), nil
 }
 
 // renew makes the reason of a provisional entry name today's count of days. A board is built when predictions settle,
@@ -114,8 +115,8 @@ func (f *Filter) fill() (after []byte, err error) {
 func (f *Filter) planned() int { return (f.Limit+planStep-1)/planStep*planStep + 1 }
 
 // cut returns a page of the first f.Limit entries. It doesn't modify entries.
-func cut(f Filter, board *Board, entries []Entry) *Page {
-	p := &Page{Board: board, Entries: entries}
+func (s *Store) cut(f Filter, board *Board, entries []Entry) *Page {
+	p := &Page{Board: board, Need: s.thresholds.need(f.Category), Entries: entries}
 	if len(entries) > f.Limit {
 		p.Entries = entries[:f.Limit:f.Limit]
 		p.Next = cursor.Encode(string(f.Window), f.Category, string(p.Entries[f.Limit-1].Position))

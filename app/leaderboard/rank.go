@@ -42,6 +42,18 @@ func (t Thresholds) events(category string) int64 {
 	return t.CategoryEvents
 }
 
+// Need is what an agent needs for a rank on a board.
+type Need struct {
+	Events        int64 // settled events
+	Days          int64 // different UTC days with a publication on a market
+	Disagreements int64 // events with a prediction at least score.MinDisagreement from its baseline
+}
+
+// need returns what an agent needs on a category's board.
+func (t Thresholds) need(category string) Need {
+	return Need{Events: t.events(category), Days: t.Days, Disagreements: NeedDisagreements}
+}
+
 // contender holds the facts about an agent that ranking needs beside its sums.
 type contender struct {
 	ID        uuid.UUID `bun:"type:uuid"`
@@ -150,9 +162,10 @@ func (t Thresholds) qualify(category string, r *Row, c contender) {
 // lacks says in words what an agent with a row still lacks for a rank, or returns "". published counts the days with
 // a publication. closeness is how much of the thresholds is reached, 0..3.
 func (t Thresholds) lacks(category string, r *Row, published int64) (reason string, closeness float64) {
-	events := progress{r.Events, t.events(category)}
-	disagreements := progress{r.Disagreements, NeedDisagreements}
-	days := progress{published, t.Days}
+	need := t.need(category)
+	events := progress{r.Events, need.Events}
+	disagreements := progress{r.Disagreements, need.Disagreements}
+	days := progress{published, need.Days}
 	return missing(events, disagreements, days), events.share() + disagreements.share() + days.share()
 }
 

@@ -1,6 +1,9 @@
 package score
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // tenThousandth is the number of billionths in 1/10,000, the step to which Stake and Spread round
 // probabilities.
@@ -8,6 +11,11 @@ const tenThousandth = nanoScale / pointScale
 
 // MinDisagreement is the least |p − q| that counts as a disagreement with the market.
 const MinDisagreement = 0.03
+
+// Disagrees reports whether confidence p is at least MinDisagreement away from baseline q, both rounded to nine decimals.
+func Disagrees(p, q float64) bool {
+	return math.Abs(math.Round((p-q)*nanoScale)) >= MinDisagreement*nanoScale
+}
 
 // Stake returns the points that confidence p risks by disagreeing with baseline q:
 //

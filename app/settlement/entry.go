@@ -92,7 +92,7 @@ func (b *bet) score(y float64) result {
 }
 
 func (b *bet) disagrees() int64 {
-	if b.Q != nil && math.Abs(math.Round((b.P-*b.Q)*1e9)) >= score.MinDisagreement*1e9 {
+	if b.Q != nil && score.Disagrees(b.P, *b.Q) {
 		return 1
 	}
 	return 0

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,15 +45,16 @@ func (l *ledger) compareBoard(ctx context.Context, api *client, window string, d
 	if err != nil {
 		return err
 	}
-	if whole && b.AsOf == nil && !l.settledIn(category) {
-		return nil // nothing is settled, so there is no board
-	}
-	if !whole || b.AsOf == nil {
+	if !whole {
 		l.report.Moved = append(l.report.Moved, name)
 		return nil
 	}
-	sums := l.sums(b.AsOf.UTC(), days, category)
-	l.report.Boards++
+	asOf := yesterday()
+	if b.AsOf != nil {
+		asOf = b.AsOf.UTC()
+		l.report.Boards++
+	}
+	sums := l.sums(asOf, days, category)
 	var ranked []row
 	for _, r := range b.Rows {
 		if r.Reference {
@@ -62,32 +64,53 @@ func (l *ledger) compareBoard(ctx context.Context, api *client, window string, d
 			continue
 		}
 		l.report.Rows++
-		l.compareRow(name, &b, &r, sums[r.Agent.ID])
+		s := sums[r.Agent.ID]
+		l.compareRow(name, &b, &r, s.Sums)
+		l.compareProvisional(name, &b, &r, s, asOf)
+		delete(sums, r.Agent.ID)
 		if !r.Provisional && r.Reason == nil {
 			ranked = append(ranked, r)
 		}
 	}
 	l.compareRanks(name, ranked)
+	return l.missing(ctx, api, name, sums)
+}
+
+// yesterday is the day of a board that was never built. If an event counts by then, the board is missing.
+func yesterday() time.Time { return time.Now().UTC().AddDate(0, 0, -1) }
+
+// missing reports the agents without a row. sums are those of agents without one. Agents that aren't active are left
+// out of the boards.
+func (l *ledger) missing(ctx context.Context, api *client, name string, sums map[string]agentSums) error {
+	for _, id := range slices.Sorted(maps.Keys(sums)) {
+		a := l.authors[id]
+		if a.active == nil {
+			active, err := api.active(ctx, a.handle)
+			if err != nil {
+				return err
+			}
+			a.active = &active
+		}
+		if *a.active {
+			l.report.differ("board %s, %s: has no row, but %d settled events", name, a.handle, sums[id].N)
+		}
+	}
 	return nil
 }
 
-// settledIn reports whether an event of a category is settled. "" stands for all categories.
-func (l *ledger) settledIn(category string) bool {
-	for _, c := range l.clusters {
-		if c.settled > 0 && (category == "" || c.category == category) {
-			return true
-		}
-	}
-	return false
+// agentSums are an agent's sums on a board.
+type agentSums struct {
+	score.Sums
+	disagreements int64 // events with a prediction far enough from its baseline
 }
 
 // sums returns the sums of each agent's clusters that count on a board.
-func (l *ledger) sums(asOf time.Time, days int, category string) map[string]score.Sums {
+func (l *ledger) sums(asOf time.Time, days int, category string) map[string]agentSums {
 	last, first := asOf.Format(time.DateOnly), ""
 	if days > 0 {
 		first = asOf.AddDate(0, 0, 1-days).Format(time.DateOnly)
 	}
-	sums := map[string]score.Sums{}
+	sums := map[string]agentSums{}
 	blocks := map[[2]string]*score.Tally{}
 	for key, c := range l.clusters {
 		day := c.countsOn()
@@ -96,6 +119,9 @@ func (l *ledger) sums(asOf time.Time, days int, category string) map[string]scor
 		}
 		s := sums[key.agent]
 		s.Add(c.Cluster)
+		if c.disagrees {
+			s.disagreements++
+		}
 		sums[key.agent] = s
 		block := blocks[[2]string{key.agent, day}]
 		if block == nil {
@@ -132,6 +158,34 @@ func (l *ledger) compareRow(name string, b *board, r *row, s score.Sums) {
 	if proven := known && score.Proven(odds); r.Proven != proven {
 		l.report.differ("board %s, %s: proven is %t, want %t", name, r.Agent.Handle, r.Proven, proven)
 	}
+}
+
+// compareProvisional checks that an agent is provisional exactly if it lacks something for a rank. If only the number of
+// its publication days counts, and it depends on the day of the board or a later one, the agent isn't checked: it may
+// have published since the board was built, or while a clock was ahead.
+func (l *ledger) compareProvisional(name string, b *board, r *row, s agentSums, asOf time.Time) {
+	all, sure := l.publicationDays(r.Agent.ID, asOf)
+	enough := s.N >= b.Need.Events && s.disagreements >= b.Need.Disagreements
+	lacks, has := !enough || all < b.Need.Days, enough && sure >= b.Need.Days
+	if r.Provisional && has || !r.Provisional && lacks {
+		l.report.differ("board %s, %s: provisional is %t with %d of %d events, %d of %d disagreements and %d of %d publication days",
+			name, r.Agent.Handle, r.Provisional, s.N, b.Need.Events, s.disagreements, b.Need.Disagreements, all, b.Need.Days)
+	}
+}
+
+// publicationDays returns the number of UTC days on which an agent has published on a market, and how many of them are
+// before the day of a board.
+func (l *ledger) publicationDays(agent string, asOf time.Time) (all, before int64) {
+	a := l.authors[agent]
+	if a == nil {
+		return 0, 0
+	}
+	for day := range a.days {
+		if all++; day < asOf.Format(time.DateOnly) {
+			before++
+		}
+	}
+	return all, before
 }
 
 // compareRanks checks that ranks count from 1 in the order of skill, and that the rank ranges follow from the published

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,6 +24,9 @@ type client struct {
 // maxBody is the maximum size of an answer, in bytes. A page of 100 predictions with the longest
 // texts is smaller.
 const maxBody = 16 << 20
+
+// errNotFound is the error for an answer 404.
+var errNotFound = errors.New("not found")
 
 // get reads one answer into v. It waits and retries if the server asks for it.
 func (c *client) get(ctx context.Context, path string, query url.Values, v any) error {
@@ -58,6 +62,9 @@ func (c *client) try(ctx context.Context, address string, v any) (wait time.Dura
 			return time.Duration(max(seconds, 1)) * time.Second, nil
 		}
 	}
+	if res.StatusCode == http.StatusNotFound {
+		return 0, fmt.Errorf("%s: %w", address, errNotFound)
+	}
 	if res.StatusCode != http.StatusOK {
 		return 0, fmt.Errorf("%s answered %s", address, res.Status)
 	}
@@ -87,6 +94,7 @@ type record struct {
 		Edge, LogEdge *float64
 		Day           string
 	}
+	CreatedAt  time.Time
 	Hash, Salt *string
 	// With confidence and outcome, these are the hashed fields, as published.
 	Title, Thesis, HorizonAt, Category, Model json.RawMessage
@@ -123,6 +131,7 @@ func (r *row) posterior() (p score.Posterior, known bool) {
 type board struct {
 	AsOf  *time.Time
 	Prior struct{ Mu, Tau, Kappa float64 }
+	Need  struct{ Events, Days, Disagreements int64 } // for a rank
 	Rows  []row
 }
 
@@ -156,6 +165,16 @@ func (c *client) outcomes(ctx context.Context, marketID string) ([]string, error
 	return answer.Market.Outcomes, err
 }
 
+// active reports whether an agent's profile says that it is active. Others may be left out of the boards.
+func (c *client) active(ctx context.Context, handle string) (bool, error) {
+	var answer struct{ Agent struct{ Status string } }
+	err := c.get(ctx, "/api/agents/"+url.PathEscape(handle), nil, &answer)
+	if errors.Is(err, errNotFound) {
+		return false, nil
+	}
+	return answer.Agent.Status == "active", err
+}
+
 // board reads all pages of a board. whole is false if the board was rebuilt between two pages, so that they don't fit
 // together.
 func (c *client) board(ctx context.Context, window, category string) (b board, whole bool, err error) {
@@ -175,7 +194,7 @@ func (c *client) board(ctx context.Context, window, category string) (b board, w
 		if !first && !sameTime(b.AsOf, page.AsOf) {
 			return b, false, nil
 		}
-		b.AsOf, b.Prior = page.AsOf, page.Prior
+		b.AsOf, b.Prior, b.Need = page.AsOf, page.Prior, page.Need
 		b.Rows = append(b.Rows, page.Leaderboard...)
 		if page.NextCursor == nil {
 			return b, true, nil

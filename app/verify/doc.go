@@ -1,10 +1,13 @@
 // Package verify recomputes the published results of an installation from its published data. It
 // recomputes the baseline, weight and scores of every prediction from the prediction's record, and the
-// skill, range, odds, rank and rank range of every board from the predictions. It reads only the public
-// API, so anyone can run it against any installation.
+// skill, range, odds, rank and rank range of every board from the predictions. It also checks which agents are on
+// a board, and which of them are provisional. It reads only the public API, so anyone can run it against any
+// installation.
 //
 // It leaves out the rows of Always 50 % and Consensus, because their predictions are not in the list of
-// predictions. The day on which an event without a scheduled close counts is taken from
+// predictions. It can't check which agents are over the limit per owner, because owners are private. It accepts that an
+// agent is missing on the boards if its profile says that it is disabled or closed, because a closed account may have
+// been disabled before. The day on which an event without a scheduled close counts is taken from
 // the published scores, because only the service knows when it first settled such an event.
 //
 // It compares an earlier confidence by the names that a market's outcomes have now. If a source renames an outcome and

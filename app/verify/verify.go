@@ -102,6 +102,7 @@ type cluster struct {
 	score.Cluster
 	category, day string
 	settledDay    string // the published day of an event without a scheduled close
+	disagrees     bool   // a settled prediction is far enough from its baseline to count for a rank
 	next, settled int
 	// unsure means that an earlier prediction isn't revealed, so it is unknown whether that
 	// prediction has a weight.
@@ -114,6 +115,14 @@ type ledger struct {
 	clusters map[clusterKey]*cluster
 	said     map[[2]string][]statement // by agent and market: the last on each outcome, in the order of publication
 	outcomes map[string][]string       // the outcomes of the markets that were asked for
+	authors  map[string]*author        // by agent
+}
+
+// author is what the predictions show of an agent.
+type author struct {
+	handle string
+	days   map[string]bool // the UTC days with a publication on a market
+	active *bool           // whether its profile says so; nil if not asked yet
 }
 
 // statement is an agent's confidence in an outcome of a market.
@@ -124,10 +133,14 @@ type statement struct {
 }
 
 func newLedger(r *Report) *ledger {
-	return &ledger{report: r, clusters: map[clusterKey]*cluster{}, said: map[[2]string][]statement{}, outcomes: map[string][]string{}}
+	return &ledger{
+		report: r, clusters: map[clusterKey]*cluster{}, said: map[[2]string][]statement{}, outcomes: map[string][]string{},
+		authors: map[string]*author{},
+	}
 }
 
 func (l *ledger) add(ctx context.Context, api *client, r *record) error {
+	l.publish(r)
 	if r.Confidence == nil {
 		if r.Market != nil {
 			l.cluster(r).unsure = true
@@ -162,6 +175,19 @@ func (l *ledger) add(ctx context.Context, api *client, r *record) error {
 		l.settle(c, r, index)
 	}
 	return nil
+}
+
+// publish notes the day of a publication. It is known even while the prediction is withheld.
+func (l *ledger) publish(r *record) {
+	a := l.authors[r.Agent.ID]
+	if a == nil {
+		a = &author{days: map[string]bool{}}
+		l.authors[r.Agent.ID] = a
+	}
+	a.handle = r.Agent.Handle
+	if r.Market != nil {
+		a.days[r.CreatedAt.UTC().Format(time.DateOnly)] = true
+	}
 }
 
 // previous returns the agent's last confidence before r on the market, as one in r's outcome, and remembers r. It is
@@ -249,6 +275,7 @@ func (l *ledger) settle(c *cluster, r *record, index int) {
 	l.report.Scored++
 	c.settled++
 	c.Cluster = c.Plus(score.Bet(p, q, y, index))
+	c.disagrees = c.disagrees || score.Disagrees(p, q)
 	if c.unsure {
 		c.day = r.Scores.Day // a withheld prediction may have fixed it
 	}

@@ -976,6 +976,7 @@ class Leaderboard(TypedDict):
     asOf: Optional[str]
     kappa: float
     prior: Prior
+    need: RankNeed
     leaderboard: List[LeaderboardEntry]
     nextCursor: Optional[str]
 
@@ -1317,6 +1318,12 @@ class PublishAnswer(TypedDict):
     prediction: Prediction
     readAs: str
     warnings: List[str]
+
+
+class RankNeed(TypedDict):
+    events: int
+    days: int
+    disagreements: int
 
 
 class RankProgress(TypedDict):

@@ -2398,6 +2398,15 @@ export interface components {
             /** Format: date-time */
             nextCloseAt: string | null;
         };
+        /** @description What an agent needs for a rank on this board. */
+        RankNeed: {
+            /** @description Settled events. */
+            events: number;
+            /** @description Different UTC days with a publication on a market. */
+            days: number;
+            /** @description Settled events with a prediction at least 0.03 from its baseline. */
+            disagreements: number;
+        };
         Stats: components["schemas"]["PublicStats"] & {
             usage: components["schemas"]["Usage"];
         };
@@ -2802,6 +2811,7 @@ export interface components {
              */
             kappa: number;
             prior: components["schemas"]["Prior"];
+            need: components["schemas"]["RankNeed"];
             leaderboard: components["schemas"]["LeaderboardEntry"][];
             nextCursor: components["schemas"]["NextCursor"];
         };

@@ -9,7 +9,7 @@ published number that doesn't follow from the predictions, and exits with 1 if t
 import hashlib, json, math, sys, time, urllib.error, urllib.parse, urllib.request
 from bisect import bisect_left
 from collections import defaultdict
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, timezone
 from fractions import Fraction
 from functools import lru_cache
 
@@ -199,10 +199,24 @@ def last_said(said, market):  # said: an agent's last confidence in each outcome
     return said.get(market["outcome"], (None,))[0]
 
 
+@lru_cache(maxsize=None)
+def active(handle):  # others may be left out of the boards
+    try:
+        return get("/api/agents/" + urllib.parse.quote(handle, safe=""))["agent"]["status"] == "active"
+    except urllib.error.HTTPError as refused:
+        if refused.code != 404:
+            raise
+        return False
+
+
 def read_clusters():
     records = sorted((r for _, page in pages("/api/predictions", "predictions") for r in page), key=lambda r: r["id"])
     said, index, clusters, unsure = defaultdict(dict), defaultdict(int), {}, set()
+    handles, published = {}, defaultdict(set)
     for r in records:
+        handles[r["agent"]["id"]] = r["agent"]["handle"]
+        if r["market"]:  # known even while a prediction is withheld
+            published[r["agent"]["id"]].add(r["createdAt"][:10])
         if r["salt"]:
             check_hash(r)
         p, market, b, name = r["confidence"], r["market"], r["baseline"], "prediction " + r["id"]
@@ -213,9 +227,10 @@ def read_clusters():
             continue
         key = (r["agent"]["id"], "e:" + market["event"] if market["event"] else "m:" + market["id"])
         first = {"category": market["category"] or "other", "day": (market["scheduledCloseAt"] or "")[:10]}
+        new = {**first, "settled": "", "sum": [0, 0, 0], "n": 0, "disagrees": False}
         if p is None:  # not revealed, so its weight is unknown
             unsure.add(key)
-            clusters.setdefault(key, {**first, "settled": "", "sum": [0, 0, 0], "n": 0})
+            clusters.setdefault(key, new)
             continue
         own = said[r["agent"]["id"], market["id"]]
         previous = last_said(own, market)
@@ -228,7 +243,7 @@ def read_clusters():
         q = b["probability"]
         if not near(q, clamp(p, b)):
             differ(name + " baseline", q, clamp(p, b))
-        c = clusters.setdefault(key, {**first, "settled": "", "sum": [0, 0, 0], "n": 0})
+        c = clusters.setdefault(key, new)
         if key in unsure and r["weight"]:
             index[key] = round(-math.log2(r["weight"]))
             c.update(first if index[key] == 0 else {})
@@ -243,16 +258,17 @@ def read_clusters():
             differ(name + " log edge", r["scores"]["logEdge"], log_edge(p, q, y))
         for k, amount in enumerate((edge(p, q, y), *stake_and_spread(p, q))):
             c["sum"][k] += weighted(amount, i)
+        c["disagrees"] |= half_up(abs(p - q) * 1e9) >= 30_000_000
         day = r["scores"]["day"]
         if key in unsure:  # a withheld prediction may have fixed the day
             c["day"] = day
         c["n"], c["settled"] = c["n"] + 1, c["settled"] or day
         if day != (c["day"] or c["settled"]):
             differ(name + " day", day, c["day"] or c["settled"])
-    return len(records), clusters
+    return len(records), clusters, handles, published
 
 
-def check_board(clusters, window, days, category):
+def check_board(clusters, handles, published, window, days, category):
     query = dict(window=window, **({"category": category} if category else {}))
     rows, page, built = [], None, set()
     for page, entries in pages("/api/leaderboard", "leaderboard", **query):
@@ -261,20 +277,21 @@ def check_board(clusters, window, days, category):
     if len(built) > 1:  # rebuilt between two pages
         moved.append(f"{window} {category}".strip())
         return 0
-    if not page["asOf"]:
-        return 0
-    last = page["asOf"][:10]
+    # If a board was never built although an event counts by yesterday, it is missing.
+    last = page["asOf"][:10] if page["asOf"] else str(datetime.now(timezone.utc).date() - timedelta(1))
     first = str(date.fromisoformat(last) - timedelta(days - 1)) if days else ""
-    counted = defaultdict(list)
+    counted, disagreements = defaultdict(list), defaultdict(int)
     for (agent, _), c in clusters.items():
         day = c["day"] or c["settled"]
         if c["n"] and first <= day <= last and category in ("", c["category"]):
             counted[agent].append((*c["sum"], day))
-    name, ranked, prior = f"board {window} {category}".strip(), [], page["prior"]
+            disagreements[agent] += c["disagrees"]
+    name, ranked = f"board {window} {category}".strip(), []
     for r in rows:
         if r["reference"]:
             continue
-        who, s = f"{name}, {r['agent']['handle']} ", Sums(counted[r["agent"]["id"]])
+        agent, prior, need = r["agent"]["id"], page["prior"], page["need"]
+        who, s = f"{name}, {r['agent']['handle']} ", Sums(counted.pop(agent, []))
         want = {"events": s.n, "skill": s.S / 1e4 / (s.n + prior["kappa"]), "odds": s.odds()}
         want["bestGuess"], want["skillLow"], want["skillHigh"] = s.posterior(prior["mu"], prior["tau"])
         for key, value in want.items():
@@ -282,8 +299,17 @@ def check_board(clusters, window, days, category):
                 differ(who + key, r[key], value)
         if r["proven"] != ((want["odds"] or 0) >= 20):
             differ(who + "proven", r["proven"], not r["proven"])
+        # It isn't known whether the board counts publications on its own day and later.
+        enough, on = s.n >= need["events"] and disagreements[agent] >= need["disagreements"], published[agent]
+        lacks, has = not enough or len(on) < need["days"], enough and sum(d < last for d in on) >= need["days"]
+        if r["provisional"] and has or not r["provisional"] and lacks:
+            what = f"{who}provisional with {s.n} events, {disagreements[agent]} disagreements and {len(on)} publication days"
+            differ(what, r["provisional"], not r["provisional"])
         if not r["provisional"] and not r["reason"]:
             ranked.append(r)
+    for agent, missing in counted.items():
+        if active(handles[agent]):
+            differ(f"{name}, {handles[agent]}: events", "no row", len(missing))
     order = sorted(ranked, key=lambda r: (-r["skill"], -r["events"], r["agent"]["id"]))
     ranges = rank_ranges([(r["bestGuess"], r["skillLow"], r["skillHigh"]) for r in order]) if 0 < len(order) <= 2000 else ((r["rankLow"], r["rankHigh"]) for r in order)
     for rank, (r, (low, high)) in enumerate(zip(order, ranges), 1):
@@ -295,9 +321,10 @@ def check_board(clusters, window, days, category):
 def read_all():
     differences.clear()
     moved.clear()
-    count, clusters = read_clusters()
+    active.cache_clear()
+    count, clusters, *agents = read_clusters()
     categories = ["", *sorted({c["category"] for c in clusters.values()})]
-    rows = sum(check_board(clusters, w, d, c) for c in categories for w, d in (("30d", 30), ("90d", 90), ("365d", 365), ("all", 0)))
+    rows = sum(check_board(clusters, *agents, w, d, c) for c in categories for w, d in (("30d", 30), ("90d", 90), ("365d", 365), ("all", 0)))
     return f"Recomputed {count} predictions, {len(clusters)} events and {rows} rows", list(differences)
 
 
