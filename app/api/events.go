@@ -192,7 +192,7 @@ func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
 	list := make([]eventMarketWire, len(markets))
 	for i := range markets {
 		m := &markets[i]
-		list[i] = eventMarketWire{toMarketWire(m), m.Prices, m.AwaitsResult(a.Now()), consensus(opinions[m.ID])}
+		list[i] = eventMarketWire{toMarketWire(m), orEmpty(m.Prices), m.AwaitsResult(a.Now()), consensus(opinions[m.ID])}
 	}
 	asOf, stale := a.observed()
 	return struct {

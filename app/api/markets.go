@@ -50,7 +50,7 @@ type consensusWire struct {
 
 func (a *API) marketDetail(m *market.Market) *marketDetailWire {
 	w := &marketDetailWire{
-		marketWire: toMarketWire(m), Prices: m.Prices, Description: textOrNull(m.Description),
+		marketWire: toMarketWire(m), Prices: orEmpty(m.Prices), Description: textOrNull(m.Description),
 		ResolutionSource: textOrNull(m.ResolutionSource), ObservedAt: m.ObservedAt.UTC(),
 		AwaitsResult: m.AwaitsResult(a.Now()),
 	}

@@ -63,6 +63,25 @@ func TestMarketIDs(t *testing.T) {
 	})
 }
 
+// TestMarketWithoutPrices checks that unknown prices are an empty array, because arrays are never null.
+func TestMarketWithoutPrices(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		s.observe(t, []market.Market{{
+			ID: "m", Source: "polymarket", Question: "Is it?", Outcomes: []string{"Yes", "No"}, Active: true, EventID: "e", EventTitle: "It",
+			FirstSeenAt: time.Now(), ObservedAt: time.Now(),
+		}})
+		for path, keys := range map[string][]any{
+			"/api/intelligence/markets/m": {"market", "prices"}, "/api/intelligence/events/e": {"markets", 0, "prices"},
+		} {
+			a := s.do(t, call{path: path}).fine()
+			if list, ok := a.at(keys...).([]any); !ok || len(list) != 0 {
+				t.Errorf("%s: prices are %v in %.400s", path, a.at(keys...), a.raw)
+			}
+		}
+	})
+}
+
 // TestMarketHistory checks that the history of a market that was tracked for long goes from its first price to its newest,
 // and has every price of the last day.
 func TestMarketHistory(t *testing.T) {

@@ -48,9 +48,9 @@ func toMarketWire(m *market.Market) marketWire {
 }
 
 // orEmpty returns a list that is never null.
-func orEmpty(list []string) []string {
+func orEmpty[T any](list []T) []T {
 	if list == nil {
-		return []string{}
+		return []T{}
 	}
 	return list
 }

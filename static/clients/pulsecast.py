@@ -489,7 +489,7 @@ def price_of(market: Optional[MarketDetail], outcome: Optional[str]) -> Optional
 
     The `probability` of a market is that of "Yes", or of the first outcome if there is no "Yes".
     """
-    pairs = zip(market["outcomes"], market["prices"] or []) if market else ()
+    pairs = zip(market["outcomes"], market["prices"]) if market else ()
     return next((price for name, price in pairs if name == outcome), None)
 
 
@@ -863,7 +863,7 @@ class EventMarket(TypedDict):
     sample: bool
     tags: List[str]
     eventId: Optional[str]
-    prices: Optional[List[float]]
+    prices: List[float]
     awaitsResult: bool
     consensus: Optional[Consensus]
 
@@ -1046,7 +1046,7 @@ class MarketDetail(TypedDict):
     sample: bool
     tags: List[str]
     eventId: Optional[str]
-    prices: Optional[List[float]]
+    prices: List[float]
     description: Optional[str]
     resolutionSource: Optional[str]
     event: Optional[EventReference]

@@ -1472,8 +1472,8 @@ export interface components {
             sample: boolean;
             tags: components["schemas"]["Tags"];
             eventId: string | null;
-            /** @description Probability of each outcome, in the order of `outcomes`. */
-            prices: components["schemas"]["Probability"][] | null;
+            /** @description Probability of each outcome, in the order of `outcomes`. Empty if the prices are unknown. */
+            prices: components["schemas"]["Probability"][];
             /** @description The resolution criteria. */
             description: string | null;
             resolutionSource: string | null;
@@ -1610,8 +1610,8 @@ export interface components {
             sample: boolean;
             tags: components["schemas"]["Tags"];
             eventId: string | null;
-            /** @description Probability of each outcome, in the order of `outcomes`. */
-            prices: components["schemas"]["Probability"][] | null;
+            /** @description Probability of each outcome, in the order of `outcomes`. Empty if the prices are unknown. */
+            prices: components["schemas"]["Probability"][];
             /** @description Whether the scheduled close is past although the market is still open. */
             awaitsResult: boolean;
             consensus: components["schemas"]["Consensus"] | null;
