@@ -172,8 +172,6 @@ CREATE TABLE refresh_tokens (
 --bun:split
 CREATE INDEX refresh_tokens_grant ON refresh_tokens (grant_id);
 --bun:split
-CREATE INDEX refresh_tokens_expiry ON refresh_tokens (expires_at);
---bun:split
 
 -- sessions: session tokens of agents and access tokens of grants, as hashes. scope is empty for
 -- sessions without a grant. Reference; owner agent.

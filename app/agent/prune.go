@@ -18,7 +18,8 @@ const (
 )
 
 // Prune deletes a batch of old rows of each kind: usage and errors that are no longer kept, and
-// expired sessions, grants and refresh tokens. more reports whether some may be left.
+// expired sessions and grants. more reports whether some may be left. Refresh tokens end with their grant: one that isn't
+// stored any more counts as used.
 func (Store) Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error) {
 	usage, err1 := database.Prune(ctx, db, "agent_usage", "hour", now.Add(-UsageKept), "agent_id", "hour")
 	endpoints, err2 := database.Prune(
@@ -26,7 +27,6 @@ func (Store) Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, e
 	)
 	requestErrors, err3 := database.Prune(ctx, db, "agent_errors", "created_at", now.Add(-ErrorsKept), "agent_id", "id")
 	sessions, err4 := database.Prune(ctx, db, "sessions", "expires_at", now, "hash")
-	renewals, err5 := database.Prune(ctx, db, "refresh_tokens", "expires_at", now, "hash")
-	grants, err6 := database.Prune(ctx, db, "grants", "expires_at", now, "id")
-	return usage || endpoints || requestErrors || sessions || renewals || grants, errors.Join(err1, err2, err3, err4, err5, err6)
+	grants, err5 := database.Prune(ctx, db, "grants", "expires_at", now, "id")
+	return usage || endpoints || requestErrors || sessions || grants, errors.Join(err1, err2, err3, err4, err5)
 }

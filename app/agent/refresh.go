@@ -90,7 +90,8 @@ func (s Store) FindRefreshToken(ctx context.Context, db bun.IDB, token string, n
 }
 
 // grantOfFamily returns the grant of a refresh token that isn't stored, with ErrReused. It returns ErrNoCredential if
-// there is none. Only the grant's own tokens contain its family, so the token was stored before.
+// there is none. Only the grant's own tokens contain its family, and a stored one isn't deleted before it is used or 100 newer
+// ones are stored.
 func (Store) grantOfFamily(ctx context.Context, db bun.IDB, family string) (*Grant, error) {
 	g, hash := new(Grant), Hash(family)
 	err := db.NewSelect().Model(g).Where("family = ?", hash[:]).Scan(ctx)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxConnections is the largest number of connections of a node, and maxConnectionsOfPeer of one address or /64. A
-	// connection keeps about 80 KiB for its buffers, also while it is idle.
+	// maxConnections is the largest number of connections of a node, and maxConnectionsOfPeer of one address or /64, unless
+	// it may have more streams. A connection keeps about 80 KiB for its buffers, also while it is idle.
 	maxConnections       = 32 << 10
 	maxConnectionsOfPeer = 1 << 10
 	// maxLongBodies is the largest number of bodies of more than MaxBody that a node reads at a time, and

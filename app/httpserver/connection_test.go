@@ -73,6 +73,30 @@ func TestConnectionsOfAPeerAreBounded(t *testing.T) {
 	}
 }
 
+// TestEndedStreamGivesItsConnectionBack checks that the connection of a stream counts only while it is open. A stream
+// closes the connection below the one that was counted.
+func TestEndedStreamGivesItsConnectionBack(t *testing.T) {
+	t.Parallel()
+	n := run(t, func(o *Options) { o.Config.StreamsMax, o.Config.StreamsPerAddress = 9, 9 }, func(s *Server) {
+		s.connections = NewPlaces(10, 1)
+		s.App.Get("/api/stream", func(c *fiber.Ctx) error { return s.Stream(c, "text/event-stream", func(*Stream) {}) })
+	})
+	for i := range 3 {
+		for again := time.Now().Add(20 * time.Second); ; {
+			l := n.dial(t)
+			_, err := io.WriteString(l, "GET /api/stream HTTP/1.1\r\nHost: x\r\nUser-Agent: test/1.0\r\n\r\n")
+			if err == nil {
+				_, err = l.in.ReadString('\n')
+			}
+			if l.Close(); err == nil {
+				break
+			} else if time.Now().After(again) {
+				t.Fatalf("stream %d: %v", i+1, err)
+			}
+		}
+	}
+}
+
 // TestLongBodiesOfAPeerAreBounded checks that announced bodies, for which fasthttp makes room at once, don't use up a
 // node's memory.
 func TestLongBodiesOfAPeerAreBounded(t *testing.T) {

@@ -125,7 +125,7 @@ func New(opts Options) *Server {
 		health:    newHealth(opts.Health, opts.Now()),
 		streams:   newStreams(cfg.StreamsMax, cfg.StreamsPerAddress),
 
-		connections: NewPlaces(maxConnections, maxConnectionsOfPeer),
+		connections: NewPlaces(maxConnections, max(maxConnectionsOfPeer, 2*cfg.StreamsPerAddress)),
 		longBodies:  NewPlaces(maxLongBodies, maxLongBodiesOfPeer),
 	}
 	s.Limits.prefix, s.Limits.patience = opts.RedisPrefix, opts.RedisPatience

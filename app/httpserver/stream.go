@@ -254,7 +254,9 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 	// fasthttp doesn't call the handler below if it can't send the answers to earlier requests. It then closes the
 	// connection. An open stream closes only the connection below this one.
 	if c, ok := fctx.Conn().(*strictConn); ok {
-		c.onClose = st.release
+		release := st.release
+		c.onClose = release
+		st.release = func() { release(); c.leave() }
 	}
 	fctx.HijackSetNoResponse(true)
 	fctx.Hijack(func(conn net.Conn) {

@@ -283,7 +283,7 @@ func TestPrune(t *testing.T) {
 		}{
 			{23 * time.Hour, [4]int64{1, 1, 1, 1}},
 			{25 * time.Hour, [4]int64{1, 0, 1, 1}},
-			{31 * 24 * time.Hour, [4]int64{1, 0, 0, 0}},
+			{31 * 24 * time.Hour, [4]int64{1, 0, 0, 0}}, // refresh tokens go with their grant
 			{91 * 24 * time.Hour, [4]int64{}},
 		} {
 			if got := kept(c.after); got != c.want {

@@ -69,7 +69,7 @@ func sizes() ([]pages.Limit, error) {
 		return nil, err
 	}
 	list := []pages.Limit{{
-		What: "Body of a request", Bound: fmt.Sprintf("%d KiB", httpserver.MaxBody>>10), Note: "1 MiB for a batch, 512 KiB for a comment of the Metaculus API; a larger body is 413 `payload_too_large`",
+		What: "Body of a request", Bound: fmt.Sprintf("%d KiB", httpserver.MaxBody>>10), Note: "1 MiB for a batch and for MCP with a bearer, 512 KiB for a comment of the Metaculus API; a larger body is 413 `payload_too_large`",
 	}}
 	for _, of := range []struct{ schema, prefix string }{{"BatchRequest", ""}, {"PredictionRequest", ""}, {"Evidence", "evidence."}} {
 		schema := doc.Components.Schemas[of.schema]

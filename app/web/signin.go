@@ -10,7 +10,6 @@ import (
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/google/uuid"
 
-	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/oauth"
@@ -52,7 +51,11 @@ func (s *Site) token(limits *httpserver.Limits) fiber.Handler {
 			return toClient(c, err)
 		}
 		tokens, err := s.SignIn.Token(c.UserContext(), r, func(agentID uuid.UUID) error {
-			return limits.WriteOf(c, &identity.Principal{Agent: &agent.Agent{ID: agentID}})
+			a, err := s.agents.ByID(c.UserContext(), s.DB.Reader, agentID)
+			if err != nil {
+				return err
+			}
+			return limits.WriteOf(c, &identity.Principal{Agent: a})
 		})
 		if err != nil {
 			return toClient(c, err)
