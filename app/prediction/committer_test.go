@@ -25,8 +25,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// submission returns a submission of the desk's agent. Its answer is the prediction's id.
-func (d *desk) submission(change func(*prediction.Submission)) prediction.Submission {
+// submission returns a submission of the author. Its answer is the prediction's id.
+func (d *author) submission(change func(*prediction.Submission)) prediction.Submission {
 	s := prediction.Submission{Agent: d.agent, Draft: draft(nil), Render: func(r prediction.Receipt) ([]byte, error) {
 		return []byte(r.Record.ID.String()), nil
 	}}
@@ -37,7 +37,7 @@ func (d *desk) submission(change func(*prediction.Submission)) prediction.Submis
 }
 
 // newAgent registers another agent.
-func (d *desk) newAgent(t *testing.T, name string) agent.Agent {
+func (d *author) newAgent(t *testing.T, name string) agent.Agent {
 	t.Helper()
 	var made *agent.Agent
 	err := d.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) (err error) {
@@ -51,7 +51,7 @@ func (d *desk) newAgent(t *testing.T, name string) agent.Agent {
 }
 
 // occupy takes every connection that publishing could use until release is called.
-func (d *desk) occupy(t *testing.T) (release func()) {
+func (d *author) occupy(t *testing.T) (release func()) {
 	t.Helper()
 	d.db.SetMaxOpenConns(1)
 	conn, err := d.db.Conn(t.Context())
@@ -537,9 +537,9 @@ func TestFullDiskStoresNothing(t *testing.T) {
 // submissions wait. Those of other agents, even agents that never published, don't.
 func TestLockedAgentDelaysNoOther(t *testing.T) {
 	t.Parallel()
-	for name, hold := range map[string]func(d *desk, t *testing.T, tx bun.Tx){
-		"an agent that has published": (*desk).holdTally,
-		"a new agent": func(d *desk, t *testing.T, tx bun.Tx) {
+	for name, hold := range map[string]func(d *author, t *testing.T, tx bun.Tx){
+		"an agent that has published": (*author).holdTally,
+		"a new agent": func(d *author, t *testing.T, tx bun.Tx) {
 			if err := prediction.LockTallies(t.Context(), tx, []uuid.UUID{d.agent.ID}); err != nil {
 				t.Fatal(err)
 			}
@@ -552,7 +552,7 @@ func TestLockedAgentDelaysNoOther(t *testing.T) {
 	}
 }
 
-func lockedAgentDelaysNoOther(t *testing.T, hold func(d *desk, t *testing.T, tx bun.Tx)) {
+func lockedAgentDelaysNoOther(t *testing.T, hold func(d *author, t *testing.T, tx bun.Tx)) {
 	db := dbtest.Open(t, database.Postgres)
 	d := open(t, db)
 	d.HeldWait(time.Minute)
@@ -586,7 +586,7 @@ func lockedAgentDelaysNoOther(t *testing.T, hold func(d *desk, t *testing.T, tx 
 }
 
 // node returns a second publisher with separate connections.
-func (d *desk) node(t *testing.T, url string, ahead time.Duration) *prediction.Publisher {
+func (d *author) node(t *testing.T, url string, ahead time.Duration) *prediction.Publisher {
 	t.Helper()
 	db, err := database.Open(t.Context(), url)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestMarketCompletesADraft(t *testing.T) {
 }
 
 // batch returns a request with one draft for each market. "" stands for a draft that the edge refused.
-func (d *desk) batch(key string, markets ...string) prediction.BatchSubmission {
+func (d *author) batch(key string, markets ...string) prediction.BatchSubmission {
 	s := prediction.BatchSubmission{Agent: d.agent, IdempotencyKey: key, Render: func(list []prediction.ItemOutcome) ([]byte, error) {
 		var words []string
 		for _, o := range list {
@@ -340,8 +340,8 @@ func TestBatchItemThatTheDatabaseRefuses(t *testing.T) {
 // TestBatchIsStoredWholeOrNotAtAll checks a connection that breaks during the batch, and a full disk.
 func TestBatchIsStoredWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
-	broken := map[database.Kind]func(t *testing.T, d *desk, s *prediction.BatchSubmission) (repair func()){
-		database.Postgres: func(_ *testing.T, d *desk, s *prediction.BatchSubmission) func() {
+	broken := map[database.Kind]func(t *testing.T, d *author, s *prediction.BatchSubmission) (repair func()){
+		database.Postgres: func(_ *testing.T, d *author, s *prediction.BatchSubmission) func() {
 			render := s.Render
 			s.Render = func(list []prediction.ItemOutcome) ([]byte, error) {
 				_, err := d.db.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'")
@@ -349,7 +349,7 @@ func TestBatchIsStoredWholeOrNotAtAll(t *testing.T) {
 			}
 			return func() { s.Render = render }
 		},
-		database.SQLite: func(t *testing.T, d *desk, _ *prediction.BatchSubmission) func() {
+		database.SQLite: func(t *testing.T, d *author, _ *prediction.BatchSubmission) func() {
 			var pages int
 			if err := d.db.NewRaw("PRAGMA page_count").Scan(t.Context(), &pages); err != nil {
 				t.Fatal(err)

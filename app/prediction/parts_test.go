@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
+func eachAuthor(t *testing.T, test func(t *testing.T, d *author)) {
 	t.Helper()
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
@@ -31,7 +31,7 @@ func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
 
 // add sends a part of a prediction on a market and returns the result. part is a confidence such as "0.6", or a
 // thesis.
-func (d *desk) add(t *testing.T, marketID, part string) string {
+func (d *author) add(t *testing.T, marketID, part string) string {
 	t.Helper()
 	p := prediction.Part{Agent: d.agent, MarketID: marketID, Thesis: part}
 	var confidence float64
@@ -55,7 +55,7 @@ func (d *desk) add(t *testing.T, marketID, part string) string {
 }
 
 // own lists the agent's predictions as "market confidence thesis", oldest first.
-func (d *desk) own(t *testing.T) (list []string) {
+func (d *author) own(t *testing.T) (list []string) {
 	t.Helper()
 	records, _, err := prediction.Store{}.For(agent.Viewer{AgentID: d.agent.ID}).
 		List(t.Context(), d.db, prediction.Filter{AgentID: d.agent.ID, Limit: 100, Sort: prediction.ByCreatedAt})
@@ -68,7 +68,7 @@ func (d *desk) own(t *testing.T) (list []string) {
 	return list
 }
 
-func (d *desk) expect(t *testing.T, want ...string) {
+func (d *author) expect(t *testing.T, want ...string) {
 	t.Helper()
 	if got := d.own(t); !slices.Equal(got, want) {
 		t.Errorf("stored\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -111,7 +111,7 @@ func TestPartsBecomeOne(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			eachDesk(t, func(t *testing.T, d *desk) {
+			eachAuthor(t, func(t *testing.T, d *author) {
 				for i, s := range c.steps {
 					d.wait(s.after)
 					if got := d.add(t, "1", s.part); got != s.want {
@@ -126,7 +126,7 @@ func TestPartsBecomeOne(t *testing.T) {
 
 func TestPartsRefused(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		for _, c := range []struct{ market, part, want string }{
 			{"6", "0.6", "market_closed"}, {"6", "Why.", "market_closed"}, {"none", "0.6", "invalid_prediction"},
 			{"3", "0.6", "invalid_prediction"}, {"1", "1.5", "invalid_prediction"}, {"1", "a \x00 b", "invalid_prediction"},
@@ -145,7 +145,7 @@ func TestPartsRefused(t *testing.T) {
 // thesis which arrives later is refused. Other markets and theses don't change.
 func TestPartsPublishedAlone(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		d.add(t, "1", "0.6")
 		d.add(t, "2", "Why.")
 		publish := func() {
@@ -184,7 +184,7 @@ func TestPartsPublishedAlone(t *testing.T) {
 // replaced, and that the refusal of a later thesis counts from the first one.
 func TestNewerConfidenceWaitsNoLonger(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		d.add(t, "1", "0.6")
 		d.wait(prediction.PartPatience - 2*time.Second)
 		d.add(t, "1", "0.62")
@@ -204,7 +204,7 @@ func TestNewerConfidenceWaitsNoLonger(t *testing.T) {
 // horizon, and that a confidence isn't lost if the scheduled close passes while it waits.
 func TestPartsWithoutAScheduledClose(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		for id, closes := range map[string]any{"1": nil, "2": database.Now(start.Add(-time.Hour)), "4": database.Now(start.Add(time.Minute))} {
 			if _, err := d.db.ExecContext(t.Context(), "UPDATE markets SET closes_at = ? WHERE id = ?", closes, id); err != nil {
 				t.Fatal(err)
@@ -233,7 +233,7 @@ func TestPartsWithoutAScheduledClose(t *testing.T) {
 // publication.
 func TestRefusedPartsThatStay(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		d.add(t, "4", "0.8")
 		for _, query := range []string{
 			"UPDATE markets SET closed = TRUE WHERE id = '4'",
@@ -255,7 +255,7 @@ func TestRefusedPartsThatStay(t *testing.T) {
 // publication. The job or the next part publishes the prediction, exactly once.
 func TestPartsAfterACrash(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		crash := func() {
 			t.Helper()
 			if _, err := d.db.ExecContext(t.Context(), "UPDATE prediction_parts SET published_at = NULL"); err != nil {
@@ -293,7 +293,7 @@ func TestPartsAfterACrash(t *testing.T) {
 // TestPartsAtOnce checks that both parts, sent several times at once, make one prediction.
 func TestPartsAtOnce(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() { d.add(t, "1", []string{"0.6", "Why."}[i%2]) })
@@ -344,7 +344,7 @@ func TestPartWhileOldPartsAreForgotten(t *testing.T) {
 // a part that arrives at the same moment isn't kept.
 func TestPartsOfAClosedAccount(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		d.add(t, "1", "Why.")
 		err := d.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
 			_, _, err := agent.Store{}.Close(ctx, tx, d.agent.ID, d.now())
@@ -367,7 +367,7 @@ func TestPartsOfAClosedAccount(t *testing.T) {
 
 func TestPartsOfADisabledAgent(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		d.add(t, "1", "0.6")
 		if _, err := d.db.ExecContext(t.Context(), "UPDATE agents SET status = 'disabled', disabled_at = ?", database.Now(start)); err != nil {
 			t.Fatal(err)

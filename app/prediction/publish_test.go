@@ -27,8 +27,8 @@ import (
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// desk is an agent with a publisher, a few markets and a clock that tests can move.
-type desk struct {
+// author is an agent with a publisher, a few markets and a clock that tests can move.
+type author struct {
 	*prediction.Publisher
 	db    *database.DB
 	agent agent.Agent
@@ -36,26 +36,26 @@ type desk struct {
 	at    time.Time
 }
 
-func (d *desk) now() time.Time {
+func (d *author) now() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.at
 }
 
-func (d *desk) wait(by time.Duration) {
+func (d *author) wait(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at = d.at.Add(by)
 }
 
-func open(t *testing.T, db *database.DB) *desk {
+func open(t *testing.T, db *database.DB) *author {
 	t.Helper()
 	return openAs(t, db, "Ada")
 }
 
-func openAs(t *testing.T, db *database.DB, name string) *desk {
+func openAs(t *testing.T, db *database.DB, name string) *author {
 	t.Helper()
-	d := &desk{db: db, at: start}
+	d := &author{db: db, at: start}
 	d.Publisher = prediction.NewPublisher(db, d.now, 3*time.Minute, "https://pulse.example")
 	markets := []market.Market{
 		yesNo("1", "Will it rain in Oslo?"), yesNo("2", "Will it snow in Oslo?"), yesNo("3", "Who wins?"),
@@ -99,7 +99,7 @@ func draft(change func(*prediction.Draft)) prediction.Draft {
 }
 
 // publish checks the draft as the edge does, and publishes it.
-func (d *desk) publish(t *testing.T, dr prediction.Draft, change ...func(*prediction.Submission)) (got prediction.Receipt, answer string, err error) {
+func (d *author) publish(t *testing.T, dr prediction.Draft, change ...func(*prediction.Submission)) (got prediction.Receipt, answer string, err error) {
 	t.Helper()
 	if wrong := dr.Check(d.now()); len(wrong) > 0 {
 		return got, "", problem.InvalidPrediction(wrong...)
@@ -115,7 +115,7 @@ func (d *desk) publish(t *testing.T, dr prediction.Draft, change ...func(*predic
 	return got, string(body), err
 }
 
-func (d *desk) stored(t *testing.T) int {
+func (d *author) stored(t *testing.T) int {
 	t.Helper()
 	n, err := d.db.NewSelect().Model((*prediction.Prediction)(nil)).Where("p.agent_id = ?", d.agent.ID).Count(t.Context())
 	if err != nil {
@@ -588,7 +588,7 @@ func TestRepeatsWaitNoLongerForWantOfConnections(t *testing.T) {
 }
 
 // holdTally locks the row that every transaction locks before it publishes for the agent.
-func (d *desk) holdTally(t *testing.T, tx bun.Tx) {
+func (d *author) holdTally(t *testing.T, tx bun.Tx) {
 	t.Helper()
 	for _, statement := range []string{
 		"INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days) VALUES (?, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING",
@@ -605,7 +605,7 @@ func (d *desk) holdTally(t *testing.T, tx bun.Tx) {
 }
 
 // untilHeld returns once n submissions wait for another transaction.
-func (d *desk) untilHeld(t *testing.T, n int) {
+func (d *author) untilHeld(t *testing.T, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); d.Held() < n; runtime.Gosched() {
 		if time.Now().After(deadline) {

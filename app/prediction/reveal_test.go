@@ -28,7 +28,7 @@ func withheldDraft(until prediction.Reveal, market string) prediction.Draft {
 }
 
 // read returns a prediction as the viewer sees it.
-func (d *desk) read(t *testing.T, id uuid.UUID, viewer agent.Viewer) *prediction.Record {
+func (d *author) read(t *testing.T, id uuid.UUID, viewer agent.Viewer) *prediction.Record {
 	t.Helper()
 	r, err := prediction.Store{}.For(viewer).ByID(t.Context(), d.db.Reader, id)
 	if err != nil || r == nil {
@@ -38,14 +38,14 @@ func (d *desk) read(t *testing.T, id uuid.UUID, viewer agent.Viewer) *prediction
 }
 
 // settleAs sets the status and the baseline state of a prediction's result, as settling does.
-func (d *desk) settleAs(t *testing.T, id uuid.UUID, state prediction.BaselineState) {
+func (d *author) settleAs(t *testing.T, id uuid.UUID, state prediction.BaselineState) {
 	t.Helper()
 	if _, err := d.db.NewRaw("UPDATE results SET baseline_state = ? WHERE id = ?", state, id).Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (d *desk) revealDue(t *testing.T) {
+func (d *author) revealDue(t *testing.T) {
 	t.Helper()
 	if err := prediction.RevealDue(t.Context(), d.db, d.now()); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func (d *desk) revealDue(t *testing.T) {
 // TestRevealsInShortTransactions checks that one transaction reveals a bounded number of predictions.
 func TestRevealsInShortTransactions(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		const predictions, most = 120, 50
 		for range predictions {
 			d.publish(t, withheldDraft(prediction.RevealClose, "1"))
@@ -84,27 +84,27 @@ func TestRevealed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		until prediction.Reveal
-		early func(t *testing.T, d *desk, id uuid.UUID) // happens before the reveal
-		due   func(t *testing.T, d *desk, id uuid.UUID)
+		early func(t *testing.T, d *author, id uuid.UUID) // happens before the reveal
+		due   func(t *testing.T, d *author, id uuid.UUID)
 	}{
 		{"baseline fixed", prediction.RevealBaseline,
-			func(t *testing.T, d *desk, id uuid.UUID) { d.wait(10 * time.Minute) },
-			func(t *testing.T, d *desk, id uuid.UUID) { d.settleAs(t, id, prediction.Fixed) }},
+			func(t *testing.T, d *author, id uuid.UUID) { d.wait(10 * time.Minute) },
+			func(t *testing.T, d *author, id uuid.UUID) { d.settleAs(t, id, prediction.Fixed) }},
 		{"no baseline", prediction.RevealBaseline,
-			func(t *testing.T, d *desk, id uuid.UUID) { d.wait(10 * time.Minute) },
-			func(t *testing.T, d *desk, id uuid.UUID) { d.settleAs(t, id, prediction.Illiquid) }},
+			func(t *testing.T, d *author, id uuid.UUID) { d.wait(10 * time.Minute) },
+			func(t *testing.T, d *author, id uuid.UUID) { d.settleAs(t, id, prediction.Illiquid) }},
 		{"market closed", prediction.RevealClose,
-			func(t *testing.T, d *desk, id uuid.UUID) { d.settleAs(t, id, prediction.Fixed) },
-			func(t *testing.T, d *desk, id uuid.UUID) {
+			func(t *testing.T, d *author, id uuid.UUID) { d.settleAs(t, id, prediction.Fixed) },
+			func(t *testing.T, d *author, id uuid.UUID) {
 				if _, err := d.db.NewRaw("UPDATE markets SET closed = TRUE WHERE id = '1'").Exec(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}},
 		{"scheduled close passed", prediction.RevealClose,
-			func(t *testing.T, d *desk, id uuid.UUID) { d.wait(closes.Sub(start) - time.Second) },
-			func(t *testing.T, d *desk, id uuid.UUID) { d.wait(time.Second) }},
+			func(t *testing.T, d *author, id uuid.UUID) { d.wait(closes.Sub(start) - time.Second) },
+			func(t *testing.T, d *author, id uuid.UUID) { d.wait(time.Second) }},
 		{"agent disabled", prediction.RevealClose,
-			func(t *testing.T, d *desk, id uuid.UUID) {
+			func(t *testing.T, d *author, id uuid.UUID) {
 				err := d.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
 					_, err := agent.Store{}.SetStatus(ctx, tx, d.agent.ID, agent.Disabled, d.now())
 					return err
@@ -113,7 +113,7 @@ func TestRevealed(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			func(t *testing.T, d *desk, id uuid.UUID) { d.wait(closes.Sub(start)) }},
+			func(t *testing.T, d *author, id uuid.UUID) { d.wait(closes.Sub(start)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func TestRevealed(t *testing.T) {
 }
 
 // checkWithheld checks that others see only the agent, the time and the market.
-func (d *desk) checkWithheld(t *testing.T, id uuid.UUID, hash []byte) {
+func (d *author) checkWithheld(t *testing.T, id uuid.UUID, hash []byte) {
 	t.Helper()
 	others := d.read(t, id, agent.Viewer{AgentID: uuid.New()})
 	if others.Withheld != prediction.NotRevealed {
@@ -168,7 +168,7 @@ func (d *desk) checkWithheld(t *testing.T, id uuid.UUID, hash []byte) {
 	d.checkFound(t, id, false)
 }
 
-func (d *desk) checkRevealed(t *testing.T, id uuid.UUID, hash []byte) {
+func (d *author) checkRevealed(t *testing.T, id uuid.UUID, hash []byte) {
 	t.Helper()
 	r := d.read(t, id, agent.Viewer{})
 	if r.Withheld != prediction.NotWithheld || r.Unrevealed || !r.RevealedAt.UTC().Equal(d.now()) || r.Confidence != 0.9 {
@@ -185,7 +185,7 @@ func (d *desk) checkRevealed(t *testing.T, id uuid.UUID, hash []byte) {
 
 // checkFound checks whether searches, category filters, citations and the market's count include the
 // prediction, for every viewer.
-func (d *desk) checkFound(t *testing.T, id uuid.UUID, want bool) {
+func (d *author) checkFound(t *testing.T, id uuid.UUID, want bool) {
 	t.Helper()
 	for _, viewer := range []agent.Viewer{{}, {AgentID: d.agent.ID}, {Admin: true}} {
 		store := prediction.Store{}.For(viewer)

@@ -119,7 +119,7 @@ func TestCursorOfAnotherList(t *testing.T) {
 // and so indexed, after newer ones. Several predictions were published at the same time.
 func TestSearchIsInOrderOfPublication(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachAuthor(t, func(t *testing.T, d *author) {
 		var ids []string // in the order of publication
 		publish := func(until prediction.Reveal, by agent.Agent) {
 			t.Helper()

@@ -17,7 +17,7 @@ import (
 )
 
 // everyField returns a prediction in which every field is set.
-func everyField(d *desk) prediction.Prediction {
+func everyField(d *author) prediction.Prediction {
 	yes, points := 0, new(score.Points(7))
 	at := start.Add(time.Minute)
 	return prediction.Prediction{

@@ -32,7 +32,7 @@ type held struct {
 	prices   []market.Price
 }
 
-// dayRules fixes baselines by the rules of a day.
+// dayRules fixes baselines by the rules that days have from a day on.
 type dayRules struct {
 	day string
 	*settlement.Service
@@ -40,7 +40,7 @@ type dayRules struct {
 
 // recheck recomputes baselines from prices, day by day.
 type recheck struct {
-	rules   []dayRules         // of each day that has rules, oldest first; at least one
+	rules   []dayRules         // different ones, oldest first; at least one
 	needs   time.Duration      // the most that any prediction needs
 	markets map[string][]*held // each list is ordered by publication
 	covered time.Time          // first price of the current run of consecutive days with prices
@@ -123,12 +123,14 @@ func (c *recheck) prepare(ctx context.Context, l *loaded) error {
 // readRules reads the rules of each day. Those of abandoned days count too, because the baselines that were fixed on
 // these days may be in the backup that was restored.
 func (c *recheck) readRules(ctx context.Context, l *loaded) error {
+	var last *archive.RuleRow
 	for _, d := range l.days {
 		rules, err := d.Rules(ctx)
 		if err != nil {
 			return err
 		}
-		if rules != nil {
+		if rules != nil && (last == nil || rules.MarketsInterval != last.MarketsInterval || rules.MinLiquidity != last.MinLiquidity) {
+			last = rules
 			work := settlement.New(settlement.Options{DB: l.db, Interval: rules.Interval(), MinLiquidity: rules.MinLiquidity})
 			c.rules = append(c.rules, dayRules{d.Manifest.Day, work})
 		}
@@ -140,7 +142,7 @@ func (c *recheck) readRules(ctx context.Context, l *loaded) error {
 }
 
 // rulesAt returns the rules that may have fixed the baseline of a prediction: those of the day of its publication, and
-// those of the day before, because a day has only the rules at its end.
+// those before them. A day has the rules of when it was sealed, which may have changed since its baselines were fixed.
 func (c *recheck) rulesAt(published time.Time) []dayRules {
 	next := sort.Search(len(c.rules), func(i int) bool { return c.rules[i].day > archive.DayOf(published) })
 	return c.rules[max(0, next-2):max(1, next)]

@@ -9,7 +9,7 @@
 // score, no board, no other agent. Worlds are separate, so requests at different moments may come in
 // any order and in parallel. The file of a world records what the run's agent published at T.
 //
-// The archive has the settings on which baselines depend, as of the end of each day. A world uses those
+// The archive has the settings on which baselines depend, as of when each day was sealed. A world uses those
 // of the day of T, and a plan does too. The report settles each day with the settings of that day. The other settings
 // are those of the replay.
 //

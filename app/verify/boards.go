@@ -164,6 +164,9 @@ func (l *ledger) compareRow(name string, b *board, r *row, s score.Sums) {
 // its publication days counts, and it depends on the day of the board or a later one, the agent isn't checked: it may
 // have published since the board was built, or while a clock was ahead.
 func (l *ledger) compareProvisional(name string, b *board, r *row, s agentSums, asOf time.Time) {
+	if b.Need.Events == 0 {
+		return // an older release doesn't say what a rank needs
+	}
 	all, sure := l.publicationDays(r.Agent.ID, asOf)
 	enough := s.N >= b.Need.Events && s.disagreements >= b.Need.Disagreements
 	lacks, has := !enough || all < b.Need.Days, enough && sure >= b.Need.Days

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/views/components"
@@ -51,10 +52,14 @@ func marketView(m *market.Market, outcome int) components.View {
 	return components.View{Price: &v.Price, Bid: &v.Bid, Ask: &v.Ask}
 }
 
+// thesisShown is how many characters of a thesis a list shows at most. Its style cuts it to four lines.
+const thesisShown = 600
+
 func (s *Site) predictionList(records []prediction.Record) []components.Prediction {
 	out := make([]components.Prediction, len(records))
 	for i := range records {
 		out[i] = s.predictionProps(&records[i])
+		out[i].Thesis = plaintext.Cut(out[i].Thesis, thesisShown)
 	}
 	return out
 }

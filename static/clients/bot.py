@@ -43,7 +43,7 @@ def ask_model(prompt: str) -> str:
     """Replace this with a call to your model, at temperature 0 if it has that setting.
 
     Return the probability in percent on the first line, and the reasons below it. The bot passes on
-    the question if the first line has no number, or one that isn't from 0 to 100.
+    the question if the first line has no number from 0 to 100, or several without one % sign among them.
     """
     price = float(re.findall(r"The market says ([0-9.]+) %", prompt)[0])
     guess = price + 0.04 * (50 - price)
@@ -53,8 +53,9 @@ def ask_model(prompt: str) -> str:
 def usable(answer: str) -> Optional[Tuple[float, str]]:
     """Return the percentage and the reasons in an answer of the model, or None if the bot must pass."""
     first, _, reasons = answer.strip().partition("\n")
-    number = re.search(r"-?\d+(?:[.,]\d+)?", first)
-    percent = float(number[0].replace(",", ".")) if number else -1.0
+    found = re.findall(r"(-?\d+(?:[.,]\d+)?)(\s*%)?", first)
+    numbers = [number for number, sign in found if sign] or [number for number, _ in found]
+    percent = float(numbers[0].replace(",", ".")) if len(numbers) == 1 else -1.0
     return (percent, reasons.strip() or first) if 0 <= percent <= 100 else None
 
 

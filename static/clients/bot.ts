@@ -52,7 +52,10 @@ async function readIfThere(path: string): Promise<string | undefined> {
 /** Returns the percentage and the reasons in an answer of the model, or undefined if the bot must pass. */
 function usable(answer: string): { percent: number; reasons: string } | undefined {
   const [first = "", ...below] = answer.trim().split("\n");
-  const percent = Number(/-?\d+(?:[.,]\d+)?/.exec(first)?.[0].replace(",", "."));
+  const found = [...first.matchAll(/(-?\d+(?:[.,]\d+)?)(\s*%)?/g)];
+  const marked = found.filter(([, , sign]) => sign);
+  const numbers = marked.length > 0 ? marked : found;
+  const percent = numbers.length === 1 ? Number(numbers[0]?.[1]?.replace(",", ".")) : NaN;
   return percent >= 0 && percent <= 100 ? { percent, reasons: below.join("\n").trim() || first } : undefined;
 }
 

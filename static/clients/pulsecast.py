@@ -22,6 +22,7 @@ instructions in them.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import random
@@ -474,7 +475,7 @@ def prediction_request(
     model: Optional[str] = None, evidence: Iterable[Evidence] = (), reveal: Optional[str] = None,
 ) -> PredictionRequest:
     """Make a prediction for publish_batch(). It rounds confidence to four decimals, as the service stores it."""
-    request: PredictionRequest = {"thesis": thesis, "confidence": round(confidence, 4)}
+    request: PredictionRequest = {"thesis": thesis, "confidence": math.floor(confidence * 1e4 + 0.5) / 1e4}
     optional = {
         "marketId": market_id, "outcome": outcome, "title": title, "category": category, "model": model,
         "reveal": reveal, "horizonAt": None if horizon_at is None else _text(horizon_at),

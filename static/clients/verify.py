@@ -290,7 +290,7 @@ def check_board(clusters, handles, published, window, days, category):
     for r in rows:
         if r["reference"]:
             continue
-        agent, prior, need = r["agent"]["id"], page["prior"], page["need"]
+        agent, prior, need = r["agent"]["id"], page["prior"], page.get("need")  # older releases don't say what a rank needs
         who, s = f"{name}, {r['agent']['handle']} ", Sums(counted.pop(agent, []))
         want = {"events": s.n, "skill": s.S / 1e4 / (s.n + prior["kappa"]), "odds": s.odds()}
         want["bestGuess"], want["skillLow"], want["skillHigh"] = s.posterior(prior["mu"], prior["tau"])
@@ -299,12 +299,13 @@ def check_board(clusters, handles, published, window, days, category):
                 differ(who + key, r[key], value)
         if r["proven"] != ((want["odds"] or 0) >= 20):
             differ(who + "proven", r["proven"], not r["proven"])
-        # It isn't known whether the board counts publications on its own day and later.
-        enough, on = s.n >= need["events"] and disagreements[agent] >= need["disagreements"], published[agent]
-        lacks, has = not enough or len(on) < need["days"], enough and sum(d < last for d in on) >= need["days"]
-        if r["provisional"] and has or not r["provisional"] and lacks:
-            what = f"{who}provisional with {s.n} events, {disagreements[agent]} disagreements and {len(on)} publication days"
-            differ(what, r["provisional"], not r["provisional"])
+        if need:
+            # It isn't known whether the board counts publications on its own day and later.
+            enough, on = s.n >= need["events"] and disagreements[agent] >= need["disagreements"], published[agent]
+            lacks, has = not enough or len(on) < need["days"], enough and sum(d < last for d in on) >= need["days"]
+            if r["provisional"] and has or not r["provisional"] and lacks:
+                what = f"{who}provisional with {s.n} events, {disagreements[agent]} disagreements and {len(on)} publication days"
+                differ(what, r["provisional"], not r["provisional"])
         if not r["provisional"] and not r["reason"]:
             ranked.append(r)
     for agent, missing in counted.items():
