@@ -339,8 +339,8 @@ func checkPrevious(t *testing.T, what, finds, out string, err error) {
 	}
 }
 
-// TestVerifyRanked checks that both verifications know who must be on a board and who has a rank there, and that they
-// report no difference where the public data leaves that open.
+// TestVerifyRanked checks that both verifiers find agents that are missing on a board, and agents that are ranked or
+// provisional by mistake. Where the public data leaves this open, they must report nothing.
 func TestVerifyRanked(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")

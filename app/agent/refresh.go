@@ -21,7 +21,7 @@ const refreshLeeway = 10 * time.Second
 // it.
 var ErrReused = errors.New("refresh token used before")
 
-// RefreshToken renews the tokens of a grant, once. Only its hash is stored, and only while it can be used.
+// RefreshToken renews the tokens of a grant, once. Only its hash is stored, until it is used or 100 newer ones are stored.
 type RefreshToken struct {
 	bun.BaseModel `bun:"table:refresh_tokens,alias:r"`
 
@@ -90,8 +90,8 @@ func (s Store) FindRefreshToken(ctx context.Context, db bun.IDB, token string, n
 }
 
 // grantOfFamily returns the grant of a refresh token that isn't stored, with ErrReused. It returns ErrNoCredential if
-// there is none. Only the grant's own tokens contain its family, and a stored one isn't deleted before it is used or 100 newer
-// ones are stored.
+// there is none. Only the grant's own tokens contain its family, and a stored one isn't deleted before it is used or 100
+// newer ones are stored.
 func (Store) grantOfFamily(ctx context.Context, db bun.IDB, family string) (*Grant, error) {
 	g, hash := new(Grant), Hash(family)
 	err := db.NewSelect().Model(g).Where("family = ?", hash[:]).Scan(ctx)

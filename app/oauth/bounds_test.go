@@ -208,6 +208,23 @@ func TestRenewalsCountAsWrites(t *testing.T) {
 	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 4, Per: time.Minute} })
 }
 
+// TestTokensNeedOneConnection checks that a token request reads and writes in one transaction. If each needed a second
+// connection, as many requests as the pool has connections would wait for each other.
+func TestTokensNeedOneConnection(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		code := p.allow(p.address(), s.key)
+		s.DB.SetMaxOpenConns(1)
+		token, err := p.exchange(code)
+		if err == nil {
+			_, err = p.renew(token.RefreshToken)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestReadingsOfDocumentsAreBounded checks that hosts which don't answer can't make a node read any number of metadata
 // documents at a time, and that one address or IPv6 /48 gets only a share of these readings.
 func TestReadingsOfDocumentsAreBounded(t *testing.T) {

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/google/uuid"
 	"github.com/ory/fosite"
+
+	"github.com/pulsecast/pulsecast/app/agent"
 )
 
 // Token answers a request to the token endpoint: it redeems a code or renews a grant. It calls count with the
 // grant's agent before it stores anything. If count refuses, the code or refresh token isn't used. Errors are *Error,
 // or the refusal of count.
-func (s *Server) Token(ctx context.Context, r *http.Request, count func(agentID uuid.UUID) error) (map[string]any, error) {
+func (s *Server) Token(ctx context.Context, r *http.Request, count func(*agent.Agent) error) (map[string]any, error) {
 	var limit error
 	var tokens map[string]any
 	refused, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
@@ -20,8 +21,12 @@ func (s *Server) Token(ctx context.Context, r *http.Request, count func(agentID 
 		if err == nil {
 			err = s.checkResource(request)
 		}
+		var owner *agent.Agent
 		if err == nil {
-			if limit = count(sessionOf(request).grant.AgentID); limit != nil {
+			owner, err = s.agents.ByID(ctx, txOf(ctx), sessionOf(request).grant.AgentID)
+		}
+		if err == nil {
+			if limit = count(owner); limit != nil {
 				return nil, limit
 			}
 		}

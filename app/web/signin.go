@@ -8,8 +8,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
-	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/oauth"
@@ -50,12 +50,8 @@ func (s *Site) token(limits *httpserver.Limits) fiber.Handler {
 		if err != nil {
 			return toClient(c, err)
 		}
-		tokens, err := s.SignIn.Token(c.UserContext(), r, func(agentID uuid.UUID) error {
-			a, err := s.agents.ByID(c.UserContext(), s.DB.Reader, agentID)
-			if err != nil {
-				return err
-			}
-			return limits.WriteOf(c, &identity.Principal{Agent: a})
+		tokens, err := s.SignIn.Token(c.UserContext(), r, func(owner *agent.Agent) error {
+			return limits.WriteOf(c, &identity.Principal{Agent: owner})
 		})
 		if err != nil {
 			return toClient(c, err)
