@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -80,7 +81,7 @@ func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
 		return fmt.Errorf("reserve a handle: %w", err)
 	}
 	return alreadyReserved(
-		fmt.Sprintf("%s has reserved %q already: %q. Nothing was changed.", there.Author, h.Handle, there.Note),
+		fmt.Sprintf("%s has reserved %q already: %q. Nothing was changed.", there.Author, h.Handle, strings.Join(strings.Fields(there.Note), " ")),
 	)
 }
 

@@ -39,13 +39,13 @@ func TestReservedHandles(t *testing.T) {
 			t.Errorf("without a reason: %d", r.status)
 		}
 		for _, handle := range []string{"acme", "ada"} {
-			eve.follow(page, page, url.Values{"handle": {handle}, "note": {"a trade mark"}})
+			eve.follow(page, page, url.Values{"handle": {handle}, "note": {"a trade mark\nof a company"}})
 		}
 		r := eve.get(page)
 		if got := r.text("#added ~ .rows"); strings.Count(got, "an agent has it") != 1 || !strings.Contains(got, "a trade mark") || !strings.Contains(got, "eve") {
 			t.Errorf("added: %s", got)
 		}
-		if r := olaf.post(page, page, url.Values{"handle": {"acme"}, "note": {"mine"}}); r.status != 409 || !strings.Contains(r.text("main"), "eve has reserved") {
+		if r := olaf.post(page, page, url.Values{"handle": {"acme"}, "note": {"mine"}}); r.status != 409 || !strings.Contains(r.text("main"), `eve has reserved "acme" already: "a trade mark of a company"`) {
 			t.Errorf("the second admin: %d %s", r.status, r.text("main"))
 		}
 		if r := eve.post(page, page, url.Values{"handle": {"admin"}, "note": {"sure"}}); r.status != 409 || !strings.Contains(r.text("main"), "built in") {
