@@ -789,11 +789,13 @@ CREATE INDEX update_chunks_age ON update_chunks (at);
 --bun:split
 
 -- update_head: one row with the last number that was given, and the highest number among the
--- updates and shared updates that were deleted for their age. Local; owner update.
+-- updates and shared updates that were deleted for their age. timeline is that of the Postgres server which gave the
+-- last number, or empty if it isn't known. Local; owner update.
 CREATE TABLE update_head (
   id INTEGER PRIMARY KEY,
   last BIGINT NOT NULL,
-  deleted BIGINT NOT NULL
+  deleted BIGINT NOT NULL,
+  timeline TEXT NOT NULL DEFAULT ''
 );
 --bun:split
 INSERT INTO update_head (id, last, deleted) VALUES (1, 0, 0);

@@ -50,7 +50,7 @@ func (s *Sequencer) waiting(ctx context.Context) (bool, error) {
 // number moves rows of the outbox to the log. It locks the head first, so that its later statements see
 // everything that earlier calls committed.
 func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
-	head, err := readHead(ctx, database.ForUpdate(selectHead(tx)))
+	last, timeline, err := s.begin(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	at, last := database.Now(s.now()), head.Last
+	at := database.Now(s.now())
 	chunks, list := make([]chunkRow, 0, len(rows)), make([]Update, 0, len(rows))
 	for _, row := range rows {
 		numbered, err := decode(row.Content, last+1)
@@ -72,10 +72,29 @@ func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
 	if err := writeLog(ctx, tx, chunks, list); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE update_head SET last = ? WHERE id = 1", last); err != nil {
+	if _, err := tx.ExecContext(ctx, "UPDATE update_head SET last = ?, timeline = ? WHERE id = 1", last, timeline); err != nil {
 		return fmt.Errorf("move the head: %w", err)
 	}
 	return generation.Moved(ctx, tx, generation.Updates)
+}
+
+// begin locks the head and returns its last number and the timeline of the server. If another timeline gave that
+// number, later numbers may have been lost with it, so begin restarts the log.
+func (s *Sequencer) begin(ctx context.Context, tx bun.Tx) (last int64, timeline string, err error) {
+	var before string
+	if err := database.ForUpdate(tx.NewSelect().Table("update_head").Column("timeline").Where("id = 1")).Scan(ctx, &before); err != nil {
+		return 0, "", fmt.Errorf("lock the head of the updates: %w", err)
+	}
+	if timeline, err = database.Timeline(ctx, tx); err != nil {
+		return 0, "", err
+	}
+	if before != "" && timeline != "" && before != timeline {
+		if err := Restart(ctx, tx, s.now()); err != nil {
+			return 0, "", err
+		}
+	}
+	head, err := readHead(ctx, selectHead(tx))
+	return head.Last, timeline, err
 }
 
 // dequeue removes the oldest rows of the outbox and returns them.

@@ -244,6 +244,43 @@ func TestSequencerCrashes(t *testing.T) {
 }
 
 // TestRolledBackUpdateIsNone checks that an update is rolled back with its change.
+// TestFailover checks that the numbers which a lost primary gave are not given again by the replica that was promoted
+// without them. A reader that has seen them would miss the other updates with the same numbers.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	primary := dbtest.StartPostgres(t)
+	db := dbtest.OpenAt(t, primary.URL("postgres"))
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	record(t, db, moved("kept", start))
+	tick(t, db)
+	replica := primary.StartReplica(t)
+	replica.Stop(dbtest.Fast)
+	record(t, db, moved("lost", start))
+	tick(t, db)
+	if ids, last := names(t, db, 0); !slices.Equal(ids, []string{"kept", "lost"}) || last != 2 {
+		t.Fatalf("the primary has %q up to %d", ids, last)
+	}
+	primary.Stop(dbtest.Crash)
+	replica.Start()
+	db = dbtest.OpenAt(t, replica.URL("postgres"))
+	if _, err := db.ExecContext(t.Context(), "SELECT pg_promote()"); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"new", "newer"} {
+		record(t, db, moved(name, start))
+		tick(t, db)
+		head, err := store.Head(t.Context(), db.Reader)
+		if first := start.UnixMicro() + 1; err != nil || head.Last != first+int64(i) || head.Deleted != first-1 {
+			t.Errorf("after %q: %+v, %v; want the last number %d", name, head, err, first+int64(i))
+		}
+	}
+	if ids, _ := names(t, db, 0); !slices.Equal(ids, []string{"new", "newer"}) {
+		t.Errorf("streams read %q", ids)
+	}
+}
+
 func TestRolledBackUpdateIsNone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
