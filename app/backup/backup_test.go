@@ -295,6 +295,14 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 		newer, _ := mustMake(t, address)
 		refused(dbtest.Empty(t, kind), newer, "newer")
+
+		if kind == database.Postgres {
+			target := dbtest.Empty(t, kind)
+			if err := open(t, target).PingContext(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			refused(target, file, "1 other connections are open to it")
+		}
 	})
 }
 
@@ -378,10 +386,16 @@ func TestInterruptedRestoreIsNotServed(t *testing.T) {
 	if _, err := backup.Restore(t.Context(), target, otherFile, clock); err == nil || !strings.Contains(err.Error(), "another backup") {
 		t.Errorf("the restore was completed with another backup: error %v", err)
 	}
+	if _, err := backup.Restore(t.Context(), target, file, clock); err == nil || !strings.Contains(err.Error(), "stop every server") {
+		t.Errorf("the restore was completed beside another connection: error %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if r, err := backup.Restore(t.Context(), target, file, clock); err != nil || r.Predictions != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := db.Migrate(t.Context()); err != nil {
+	if _, err := open(t, target).Migrate(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -610,13 +624,13 @@ func TestRestoreAfterMigrateCommands(t *testing.T) {
 		"down":   {dbtest.URL(t, database.Postgres), func(db *database.DB) error { _, err := db.Rollback(t.Context()); return err }},
 	} {
 		db := open(t, c.address)
-		if err := c.run(db); err != nil {
+		if err := errors.Join(c.run(db), db.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := backup.Restore(t.Context(), c.address, file, clock); err != nil {
 			t.Errorf("after migrate %s: %v", name, err)
 		}
-		if names, err := db.Migrate(t.Context()); err != nil || len(names) > 0 {
+		if names, err := open(t, c.address).Migrate(t.Context()); err != nil || len(names) > 0 {
 			t.Errorf("after migrate %s and the restore: migrations %q, error %v", name, names, err)
 		}
 	}

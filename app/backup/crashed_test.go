@@ -96,8 +96,12 @@ func TestRestoreThatFailsAfterItsCommit(t *testing.T) {
 	if _, err := backup.Restore(t.Context(), target, file, clock); err == nil {
 		t.Fatal("the restore succeeded although pg_restore failed")
 	}
-	if _, err := open(t, target).Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
+	db := open(t, target)
+	if _, err := db.Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
 		t.Errorf("got error %v, want ErrIncoming: the database could be served", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 	t.Setenv("PATH", path)
 	if r, err := backup.Restore(t.Context(), target, file, clock); err != nil || r.Predictions != 1 {

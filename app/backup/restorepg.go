@@ -93,16 +93,30 @@ func claimPostgres(ctx context.Context, db *database.DB, hash string) (in *datab
 		case kept[ofRestore] != hash && filled:
 			return nil, false, errors.New("the restore of another backup into this database was interrupted; restore that backup, or name an empty database")
 		}
+		if err := unused(ctx, db); err != nil {
+			return nil, false, err
+		}
 		return in, filled, in.Set(ctx, ofRestore, hash)
 	}
 	if filled {
 		return nil, false, fmt.Errorf("the database has tables already (%s and %d more); name an empty one, for example made by createdb",
 			tables[0].Name, len(tables)-1)
 	}
+	if err := unused(ctx, db); err != nil {
+		return nil, false, err
+	}
 	if in, err = db.BeginIncoming(ctx); err != nil {
 		return nil, false, err
 	}
 	return in, false, in.Set(ctx, ofRestore, hash)
+}
+
+// unused returns an error if a server uses the database. It would publish into the tables before complete has run.
+func unused(ctx context.Context, db *database.DB) error {
+	if err := db.Unused(ctx); err != nil {
+		return fmt.Errorf("the database is in use: %w", err)
+	}
+	return nil
 }
 
 // hashOf returns the SHA-256 of a file, in hex.

@@ -26,12 +26,36 @@ func (db *DB) Claim() (release func() error, err error) {
 	return Lock(db.path)
 }
 
-// OtherConnections returns the number of connections that other programs have to a Postgres
-// database. It is 0 on SQLite, where Claim refuses a second server.
-func (db *DB) OtherConnections(ctx context.Context) (n int64, err error) {
+const (
+	// leavingPatience is how long Unused waits for connections to end, and leavingPause the time between two
+	// checks. Postgres ends a connection shortly after its client has left.
+	leavingPatience = 3 * time.Second
+	leavingPause    = 50 * time.Millisecond
+)
+
+// Unused returns an error if other programs are connected to a Postgres database. On SQLite it does nothing, because
+// Claim refuses a second server there.
+func (db *DB) Unused(ctx context.Context) error {
 	if db.Kind == SQLite {
-		return 0, nil
+		return nil
 	}
+	for began := time.Now(); ; {
+		n, err := db.otherConnections(ctx)
+		if err != nil || n == 0 {
+			return err
+		}
+		if time.Since(began) > leavingPatience {
+			return fmt.Errorf("%d other connections are open to it; stop every server and worker first", n)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(leavingPause):
+		}
+	}
+}
+
+func (db *DB) otherConnections(ctx context.Context) (n int64, err error) {
 	err = db.NewRaw(`SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 		AND pid <> pg_backend_pid()`).Scan(ctx, &n)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/partition"
@@ -54,27 +53,6 @@ func openDirect(ctx context.Context, address string) (*database.DB, error) {
 	return db, err
 }
 
-const (
-	// leavingPatience is how long a copy waits for connections to the source to end, and
-	// leavingPause the time between two checks. Postgres ends a connection shortly after its client
-	// has left.
-	leavingPatience = 3 * time.Second
-	leavingPause    = 50 * time.Millisecond
-)
-
-func (c *copier) otherConnections(ctx context.Context) (n int64, err error) {
-	for began := time.Now(); ; {
-		if n, err = c.from.OtherConnections(ctx); err != nil || n == 0 || time.Since(began) > leavingPatience {
-			return n, err
-		}
-		select {
-		case <-ctx.Done():
-			return n, ctx.Err()
-		case <-time.After(leavingPause):
-		}
-	}
-}
-
 func (c *copier) checkSource(ctx context.Context) error {
 	if lost := c.from.LostWAL(); !lost.IsZero() {
 		return errors.New("the file was copied while it was served, or has lost its -wal file; run pulsecast doctor")
@@ -82,8 +60,8 @@ func (c *copier) checkSource(ctx context.Context) error {
 	if _, filling, err := c.from.FindIncoming(ctx); err != nil || filling {
 		return errors.Join(err, database.ErrIncoming)
 	}
-	if others, err := c.otherConnections(ctx); err != nil || others > 0 {
-		return errors.Join(err, fmt.Errorf("%d other connections are open to it; stop every server and worker first", others))
+	if err := c.from.Unused(ctx); err != nil {
+		return err
 	}
 	applied, err := c.from.Applied(ctx)
 	if err != nil {
