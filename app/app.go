@@ -180,7 +180,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if _, err = a.DB.Migrate(ctx); err != nil {
 		return err
 	}
-	if err = partition.Prepare(ctx, a.DB, a.cfg.DatabasePartitions, a.now(), a.now()); err != nil {
+	if err = a.preparePartitions(ctx); err != nil {
 		return err
 	}
 	if err := a.markInUse(ctx); err != nil {
@@ -188,6 +188,20 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.cache, err = cache.Open(a.cfg.RedisURL, a.opts.CachePrefix)
 	return err
+}
+
+// preparePartitions warns if a partition can't be added because the table is in use, such as by pg_dump. The job
+// "partitions" tries again, and until then the rows of that month go to the default partition.
+func (a *App) preparePartitions(ctx context.Context) error {
+	err := partition.Prepare(ctx, a.DB, a.cfg.DatabasePartitions, a.now(), a.now())
+	if !database.Unavailable(err) {
+		return err
+	}
+	if divided, unread := partition.Divided(ctx, a.DB); unread != nil || !divided {
+		return err
+	}
+	a.Log.Warn("partitions not added yet", "error", err)
+	return nil
 }
 
 const (

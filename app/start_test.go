@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -12,10 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/partition"
 )
 
 // startWait is a deadline that only a hang exceeds.
@@ -172,6 +176,44 @@ func TestStartWithDamagedSnapshots(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStartBesideADump checks that a node starts while pg_dump reads the tables, even if a partition is missing.
+func TestStartBesideADump(t *testing.T) {
+	t.Parallel()
+	if dbtest.Partitioned() {
+		t.Skip("the template of this run is divided in another way: see docs/scaling.md")
+	}
+	c := configured(dbtest.URL(t, database.Postgres))
+	c.DatabasePartitions = partition.Monthly
+	run := func() string {
+		var log said
+		a, err := app.New(t.Context(), c, app.Options{Log: &log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		return log.String()
+	}
+	run()
+	db := dbtest.OpenAt(t, c.DatabaseURL)
+	if _, err := db.ExecContext(t.Context(), "DROP TABLE ?", bun.Ident("market_prices"+database.MonthOf(time.Now()).AddDate(0, 2, 0).Format("_2006_01"))); err != nil {
+		t.Fatal(err)
+	}
+	err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { // pg_dump holds this lock
+		if _, err := tx.ExecContext(ctx, "LOCK TABLE market_prices_rest IN ACCESS SHARE MODE"); err != nil {
+			return err
+		}
+		if log := run(); !strings.Contains(log, "partitions not added yet") {
+			t.Errorf("the node says %s", log)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
