@@ -133,6 +133,11 @@ func (a *App) alerts() *alert.Watcher {
 	})
 }
 
+// settle does the work of settlement that follows a reading of markets.
+func (a *App) settle(ctx context.Context, observed []market.Market) error {
+	return a.metrics.Task(ctx, "settlement", func() error { return a.Settlement.AfterMarkets(ctx, observed) })
+}
+
 // buildSignals connects the sources to the feeds, and the feeds to the work that follows a reading.
 func (a *App) buildSignals(ctx context.Context) error {
 	a.Settlement = settlement.New(settlement.Options{
@@ -145,7 +150,7 @@ func (a *App) buildSignals(ctx context.Context) error {
 		DB:     a.DB, Interval: a.cfg.MarketsInterval, Now: a.now, Log: a.Log,
 		Replicator: signal.NewReplicator(signal.NewFeed(api.MarketCodec(), a.now), a.DB, a.cache, a.Log),
 		Watch:      a.Settlement.Unsettled,
-		After:      []func(context.Context, []market.Market) error{a.Settlement.AfterMarkets},
+		After:      []func(context.Context, []market.Market) error{a.settle},
 		Archive:    a.recorder(),
 	}
 	a.News = &ingest.News{

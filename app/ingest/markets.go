@@ -245,7 +245,7 @@ func (m *Markets) callAfter(ctx context.Context, observed []market.Market) {
 	}
 	for _, after := range m.After {
 		if err := guarded(ctx, observed, after); err != nil {
-			m.Log.Error("a step after reading the markets failed", "error", err)
+			m.Log.Error("a step after reading the markets failed", "job", "markets", "error", err)
 		}
 	}
 }

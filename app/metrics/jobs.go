@@ -12,7 +12,7 @@ import (
 )
 
 // jobs counts the runs of the worker's jobs on this node. The runs of "markets" and "news" are the
-// ticks of ingest. The label is task, because job has another meaning in Prometheus.
+// ticks of ingest. "settlement" is the part of "markets" that follows a reading. The label is task, because job has another meaning in Prometheus.
 type jobs struct {
 	runs     *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -39,25 +39,33 @@ func newJobs() jobs {
 // stops.
 func (m *Metrics) Job(job worker.Job) worker.Job {
 	run := job.Run
-	duration := m.jobs.duration.WithLabelValues(job.Name)
 	m.jobs.runs.WithLabelValues(job.Name, "ok")
 	job.Run = func(ctx context.Context) (next time.Duration, err error) {
-		start, result := time.Now(), "panic"
-		defer func() {
-			if errors.Is(ctx.Err(), context.Canceled) {
-				return
-			}
-			m.jobs.runs.WithLabelValues(job.Name, result).Inc()
-			duration.Observe(time.Since(start).Seconds())
-		}()
-		next, err = run(ctx)
-		result = "ok"
-		if err != nil {
-			result = source.Reason(err)
-		}
+		err = m.Task(ctx, job.Name, func() (err error) {
+			next, err = run(ctx)
+			return err
+		})
 		return next, err
 	}
 	return job
+}
+
+// Task counts a run as Job does, for a part of a job that may fail without it.
+func (m *Metrics) Task(ctx context.Context, name string, run func() error) (err error) {
+	start, result := time.Now(), "panic"
+	defer func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return
+		}
+		m.jobs.runs.WithLabelValues(name, result).Inc()
+		m.jobs.duration.WithLabelValues(name).Observe(time.Since(start).Seconds())
+	}()
+	err = run()
+	result = "ok"
+	if err != nil {
+		result = source.Reason(err)
+	}
+	return err
 }
 
 // LeaderboardBuilt records how long a build of the leaderboard took.
