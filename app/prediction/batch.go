@@ -30,6 +30,7 @@ func (p *Publisher) commit(ctx context.Context, list []*request) (held []*reques
 	switch {
 	case err == nil:
 		p.failing.Store(false)
+		p.tried.Store(p.now().UnixNano())
 	case errors.Is(err, errNothingNew):
 	case len(list) > 1 && database.IsRowError(err):
 		half := len(list) / 2

@@ -42,7 +42,8 @@ type Publisher struct {
 
 	committer *committer
 	claims    claims
-	failing   atomic.Bool // the last batch was not stored
+	failing   atomic.Bool  // the last batch was not stored
+	tried     atomic.Int64 // when a batch was stored or TryWrite tested the database, in Unix nanoseconds of now
 }
 
 // NewPublisher returns a Publisher that stores into db. If a market's price is older than fresh (three
@@ -128,17 +129,19 @@ func (p *Publisher) publish(ctx context.Context, w *request, dryRun bool) result
 // Stop refuses new submissions. It returns when all waiting ones are answered, or when ctx ends.
 func (p *Publisher) Stop(ctx context.Context) error { return p.committer.stop(ctx) }
 
-// TryWrite returns nil if the last batch was stored. Otherwise it tests whether the database accepts writes
-// again.
+// untriedFor is how long TryWrite trusts that the database accepts writes.
+const untriedFor = 5 * time.Minute
+
+// TryWrite returns nil if the last batch was stored, and not long ago. Otherwise it tests whether the database accepts
+// writes.
 func (p *Publisher) TryWrite(ctx context.Context) error {
-	if !p.failing.Load() {
+	now, tried := p.now(), p.tried.Load()
+	if !p.failing.Load() && (now.Sub(time.Unix(0, tried)).Abs() < untriedFor || !p.tried.CompareAndSwap(tried, now.UnixNano())) {
 		return nil
 	}
-	if err := database.TryWrite(ctx, p.db); err != nil {
-		return err
-	}
-	p.failing.Store(false)
-	return nil
+	err := database.TryWrite(ctx, p.db)
+	p.failing.Store(err != nil)
+	return err
 }
 
 func (p *Publisher) dryRun(ctx context.Context, w *request) ([]byte, error) {

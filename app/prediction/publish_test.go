@@ -795,3 +795,37 @@ func TestCursorPast(t *testing.T) {
 		}
 	})
 }
+
+// TestTryWrite checks that a node on which nobody publishes finds out that the database takes no writes.
+func TestTryWrite(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		now := start
+		p := prediction.NewPublisher(db, func() time.Time { return now }, time.Hour, "https://pulse.example")
+		exec := func(statement string) {
+			t.Helper()
+			if _, err := db.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, step := range []struct {
+			does string // a statement
+			wait time.Duration
+			ok   bool
+		}{
+			{ok: true},
+			{does: "ALTER TABLE settings RENAME TO lost", ok: true}, // it was tested a moment ago
+			{wait: 5 * time.Minute},
+			{}, // again at once
+			{does: "ALTER TABLE lost RENAME TO settings", ok: true},
+		} {
+			if step.does != "" {
+				exec(step.does)
+			}
+			now = now.Add(step.wait)
+			if err := p.TryWrite(t.Context()); (err == nil) != step.ok {
+				t.Errorf("after %+v: %v", step, err)
+			}
+		}
+	})
+}
