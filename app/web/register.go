@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -72,19 +71,4 @@ func (s *Site) registered(created *agent.Agent, key string) (*pages.Registered, 
 	return &pages.Registered{
 		Agent: components.Agent{Handle: created.Handle, Name: created.Name, Model: created.Model}, Key: key, First: first,
 	}, err
-}
-
-// sameOrigin returns whether a form was sent from our own page. Every current browser sets
-// Sec-Fetch-Site, and a page can't set it. Without it, Origin is checked. A client that sends
-// neither isn't a browser, so another site can't use it to send forms.
-func (s *Site) sameOrigin(c *fiber.Ctx) bool {
-	if site := c.Get("Sec-Fetch-Site"); site != "" {
-		return site == "same-origin" || site == "none"
-	}
-	origin := c.Get(fiber.HeaderOrigin)
-	if origin == "" {
-		return true
-	}
-	base, err := url.Parse(s.Config.BaseURL)
-	return err == nil && origin == base.Scheme+"://"+base.Host
 }

@@ -53,7 +53,7 @@ func fieldErrors(refusal *problem.Error) map[string]string {
 // ownForms refuses forms sent by other sites. We set no cookie that such a site could misuse, but
 // without the check it could make its visitors' browsers send our forms.
 func (s *Site) ownForms(c *fiber.Ctx) error {
-	if !s.sameOrigin(c) {
+	if !httpserver.OwnPage(c, s.Config.BaseURL) {
 		return problem.New(problem.CodeCrossOrigin, "This form can only be sent from its own page. Open "+s.Config.BaseURL+strings.TrimSuffix(strings.Clone(c.Path()), "/report")+" and try again.")
 	}
 	return c.Next()

@@ -58,7 +58,7 @@ func (d *Site) act(h handler) fiber.Handler {
 		if err != nil {
 			return err
 		}
-		if !d.ownForm(c) || !hmac.Equal([]byte(c.FormValue("csrf")), []byte(v.csrf)) {
+		if !httpserver.OwnPage(c, d.Config.BaseURL) || !hmac.Equal([]byte(c.FormValue("csrf")), []byte(v.csrf)) {
 			return problem.New(problem.CodeForgedRequest, "Nothing was changed. This form is out of date or was not sent from its own page. Open the page again and retry.")
 		}
 		return d.refused(v, h(v))
@@ -105,20 +105,6 @@ func tokenOf(secret, use string) string {
 }
 
 func address(c *fiber.Ctx) string { return httpserver.ClientAddr(c).String() }
-
-// ownForm returns whether a form was sent from our own pages. Every current browser says so in a
-// header. A client without these headers isn't a browser and still needs the token.
-func (d *Site) ownForm(c *fiber.Ctx) bool {
-	if site := c.Get("Sec-Fetch-Site"); site != "" {
-		return site == "same-origin"
-	}
-	origin := c.Get(fiber.HeaderOrigin)
-	if origin == "" {
-		return true
-	}
-	base, err := url.Parse(d.Config.BaseURL)
-	return err == nil && (origin == base.Scheme+"://"+base.Host || origin == base.Scheme+"://"+c.Hostname())
-}
 
 func (d *Site) setCookie(c *fiber.Ctx, name, value string, life time.Duration, sameSite string) {
 	cookie := &fiber.Cookie{Name: name, Value: value, Path: "/admin", HTTPOnly: true, Secure: d.secure, SameSite: sameSite, MaxAge: int(life.Seconds())}

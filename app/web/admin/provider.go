@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/problem"
 	views "github.com/pulsecast/pulsecast/views/admin"
@@ -20,7 +21,7 @@ const providerPath = signInPath + "/provider"
 // is Lax, not Strict, because the browser comes back to us from the provider's page.
 func (d *Site) toProvider(c *fiber.Ctx) error {
 	unlisted(c)
-	if site := c.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+	if !httpserver.OwnPage(c, d.Config.BaseURL) {
 		return redirect(c, signInPath, "") // a page of another site can't start a sign-in
 	}
 	if _, err := d.enter(c); err == nil {

@@ -42,7 +42,7 @@ func (d *Site) askToSignIn(c *fiber.Ctx, p views.SignInProps) error {
 func (d *Site) signIn(c *fiber.Ctx) error {
 	unlisted(c)
 	secret := c.Cookies(formCookie)
-	if secret == "" || !d.ownForm(c) || !hmac.Equal([]byte(c.FormValue("csrf")), []byte(tokenOf(secret, "sign-in"))) {
+	if secret == "" || !httpserver.OwnPage(c, d.Config.BaseURL) || !hmac.Equal([]byte(c.FormValue("csrf")), []byte(tokenOf(secret, "sign-in"))) {
 		return problem.New(problem.CodeForgedRequest, "You are not signed in. This form is out of date or was not sent from its own page. Open "+d.Config.BaseURL+signInPath+" and retry.")
 	}
 	name := strings.Clone(c.FormValue("name"))
