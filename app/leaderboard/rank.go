@@ -66,19 +66,19 @@ type contender struct {
 	Published bool
 }
 
-// progress is how much an agent has of a threshold.
-type progress struct{ have, need int64 }
+// Progress is an agent's count of something that a rank needs, and the count needed.
+type Progress struct{ Have, Need int64 }
 
-func (p progress) missing() int64 { return max(p.need-p.have, 0) }
+func (p Progress) missing() int64 { return max(p.Need-p.Have, 0) }
 
-// share returns the part of the threshold that is reached, 0..1.
-func (p progress) share() float64 { return min(float64(p.have)/float64(max(p.need, 1)), 1) }
+// share returns the part of the need that is met, 0..1.
+func (p Progress) share() float64 { return min(float64(p.Have)/float64(max(p.Need, 1)), 1) }
 
 // missing says in words what an agent still lacks for a rank. It returns "" if it lacks nothing.
-func missing(events, disagreements, days progress) string {
+func missing(events, disagreements, days Progress) string {
 	var parts []string
 	for _, m := range []struct {
-		progress
+		Progress
 		text string
 	}{
 		{events, "%d more settled event%s (%d of %d)"},
@@ -90,7 +90,7 @@ func missing(events, disagreements, days progress) string {
 			if n == 1 {
 				plural = ""
 			}
-			parts = append(parts, fmt.Sprintf(m.text, n, plural, m.have, m.need))
+			parts = append(parts, fmt.Sprintf(m.text, n, plural, m.Have, m.Need))
 		}
 	}
 	if len(parts) == 0 {
@@ -163,9 +163,9 @@ func (t Thresholds) qualify(category string, r *Row, c contender) {
 // a publication. closeness is how much of the thresholds is reached, 0..3.
 func (t Thresholds) lacks(category string, r *Row, published int64) (reason string, closeness float64) {
 	need := t.need(category)
-	events := progress{r.Events, need.Events}
-	disagreements := progress{r.Disagreements, need.Disagreements}
-	days := progress{published, need.Days}
+	events := Progress{r.Events, need.Events}
+	disagreements := Progress{r.Disagreements, need.Disagreements}
+	days := Progress{published, need.Days}
 	return missing(events, disagreements, days), events.share() + disagreements.share() + days.share()
 }
 

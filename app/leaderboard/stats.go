@@ -23,9 +23,6 @@ const (
 	maxLive = 500
 )
 
-// Progress is an agent's count of something that a rank needs, and the count needed.
-type Progress struct{ Have, Need int64 }
-
 // Stats is an agent's record over all time. Its row, UntilProven, Calibration, Murphy, categories and
 // history are as of the last board. The rest is as of now, except that Events and Disagreements count
 // what the row counts.
