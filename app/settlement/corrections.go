@@ -1,6 +1,7 @@
 package settlement
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -23,6 +24,20 @@ const (
 	KindPredictionChanged = "prediction_corrected"
 	KindPredictionVoided  = "prediction_voided"
 )
+
+var kindWords = map[string]string{
+	KindMarketChanged:     "outcome changed",
+	KindMarketReopened:    "reopened",
+	KindMarketCorrected:   "outcome corrected",
+	KindMarketVoided:      "void",
+	KindPredictionSettled: "settled",
+	KindPredictionChanged: "result corrected",
+	KindPredictionVoided:  "void",
+}
+
+// KindWords returns a kind of corrections in words for a page that names its market or prediction, or an unknown
+// kind as it is.
+func KindWords(kind string) string { return cmp.Or(kindWords[kind], kind) }
 
 // Correction is a ruling by an admin, or a change at the source, that changed what was settled. All
 // are public.

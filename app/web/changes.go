@@ -14,16 +14,6 @@ import (
 // maxChanges is how many corrections the page shows.
 const maxChanges = 200
 
-var kinds = map[string]string{
-	settlement.KindMarketChanged:     "outcome changed",
-	settlement.KindMarketReopened:    "reopened",
-	settlement.KindMarketCorrected:   "outcome corrected",
-	settlement.KindMarketVoided:      "void",
-	settlement.KindPredictionSettled: "settled",
-	settlement.KindPredictionChanged: "result corrected",
-	settlement.KindPredictionVoided:  "void",
-}
-
 func (s *Site) changes(c *fiber.Ctx) error {
 	ctx, db := c.UserContext(), s.DB.Reader
 	list, more, err := settlement.Corrections(ctx, db, settlement.CorrectionFilter{Limit: maxChanges})
@@ -60,7 +50,7 @@ func rulebook() []pages.Rules {
 }
 
 func (s *Site) change(k settlement.Correction, titles map[string]string) pages.Change {
-	out := pages.Change{Kind: kinds[k.Kind], Note: k.Note, Actor: k.Actor, At: s.when(k.CreatedAt)}
+	out := pages.Change{Kind: settlement.KindWords(k.Kind), Note: k.Note, Actor: k.Actor, At: s.when(k.CreatedAt)}
 	switch {
 	case k.PredictionID != uuid.Nil:
 		out.Title, out.Href = "Prediction "+k.PredictionID.String(), "/predictions/"+k.PredictionID.String()
@@ -69,9 +59,6 @@ func (s *Site) change(k settlement.Correction, titles map[string]string) pages.C
 		if out.Title == "" {
 			out.Title = "Market " + k.MarketID
 		}
-	}
-	if out.Kind == "" {
-		out.Kind = k.Kind
 	}
 	return out
 }

@@ -62,7 +62,7 @@ type RulingPrediction struct {
 
 // Preview is what a ruling would change.
 type Preview struct {
-	Kind                 string
+	Kind                 string // in words
 	From, To             string
 	Open, Resolved, Void int64
 	Market               bool

@@ -40,8 +40,9 @@ type WaitingMarket struct {
 
 // Correction is a change of a settlement. PredictionID is "" if it is about a market.
 type Correction struct {
-	Kind, MarketID, PredictionID, Actor, Note string
-	At                                        time.Time
+	Kind                                string // in words
+	MarketID, PredictionID, Actor, Note string
+	At                                  time.Time
 }
 
 // Dispute is an author's objection to how a prediction was settled.
@@ -61,19 +62,6 @@ type Dispute struct {
 
 func predictionPath(id string) string { return "/admin/settlement/predictions/" + id }
 func marketPath(id string) string     { return "/admin/settlement/markets/" + url.PathEscape(id) }
-
-var kindWords = map[string]string{
-	"market_changed":       "outcome changed",
-	"market_reopened":      "reopened",
-	"market_corrected":     "outcome corrected",
-	"market_voided":        "market void",
-	"prediction_settled":   "settled",
-	"prediction_corrected": "result corrected",
-	"prediction_voided":    "prediction void",
-}
-
-// KindWords returns a kind of correction in words, or "" for an unknown kind.
-func KindWords(kind string) string { return kindWords[kind] }
 
 var reasonWords = map[string]string{
 	"vanished":     "not seen for a day",
@@ -114,7 +102,7 @@ func (p *SettlementProps) corrections() table {
 		if c.PredictionID != "" {
 			on = cell{text: "prediction " + c.PredictionID[:8] + "…", href: predictionPath(c.PredictionID)}
 		}
-		t.rows = append(t.rows, []cell{text(kindWords[c.Kind]), on, text(c.Actor), text(c.Note), p.Frame.moment(c.At)})
+		t.rows = append(t.rows, []cell{text(c.Kind), on, text(c.Actor), text(c.Note), p.Frame.moment(c.At)})
 	}
 	return t
 }

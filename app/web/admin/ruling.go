@@ -129,7 +129,7 @@ func (d *Site) addPreview(v *visit, s subject, p *views.RulingProps) error {
 		return err
 	}
 	p.Preview = &views.Preview{
-		Kind: p.Kind, From: change.From, To: change.To, Market: s.market,
+		Kind: settlement.KindWords(p.Kind), From: change.From, To: change.To, Market: s.market,
 		Open: change.Open, Resolved: change.Resolved, Void: change.Void,
 	}
 	return nil

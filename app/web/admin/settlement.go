@@ -68,7 +68,7 @@ func (d *Site) addMarkets(ctx context.Context, p *views.SettlementProps) error {
 func (d *Site) addCorrections(ctx context.Context, p *views.SettlementProps) error {
 	list, _, err := settlement.Corrections(ctx, d.DB.Reader, settlement.CorrectionFilter{Limit: correctionSize})
 	for _, c := range list {
-		out := views.Correction{Kind: c.Kind, MarketID: c.MarketID, Actor: c.Actor, Note: c.Note, At: c.CreatedAt}
+		out := views.Correction{Kind: settlement.KindWords(c.Kind), MarketID: c.MarketID, Actor: c.Actor, Note: c.Note, At: c.CreatedAt}
 		if c.PredictionID != uuid.Nil {
 			out.PredictionID = c.PredictionID.String()
 		}
