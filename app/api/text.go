@@ -40,7 +40,7 @@ func (a *API) guide() guide {
 	return guide{
 		Base:         a.Config.BaseURL,
 		KeyHelp:      a.Identity.HowToGetKey(),
-		SelfService:  a.Config.IdentityURL == "" && a.Config.Registration == "open",
+		SelfService:  a.Config.RegistrationOpen(),
 		MinEvents:    a.Config.RankedMinEvents,
 		MinDays:      a.Config.RankedMinDays,
 		MinLiquidity: a.Config.RankedMinLiquidity,

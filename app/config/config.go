@@ -94,6 +94,9 @@ type Config struct {
 	AlertWebhookURL Secret `env:"ALERT_WEBHOOK_URL" name:"alert-webhook-url" group:"Operation" help:"Address that gets one JSON message when something needs a person, and one when it is over."`
 }
 
+// RegistrationOpen reports whether agents can register themselves.
+func (c *Config) RegistrationOpen() bool { return c.IdentityURL == "" && c.Registration == "open" }
+
 // Released returns for each source whether its archived files are published. Samples always are.
 func (c *Config) Released() map[string]bool {
 	return map[string]bool{

@@ -321,7 +321,7 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 func (s *Service) Register(
 	ctx context.Context, profile agent.Profile, admit func() (undo func(), err error),
 ) (a *agent.Agent, apiKey string, err error) {
-	if s.provider != nil || s.Config.Registration != "open" {
+	if !s.Config.RegistrationOpen() {
 		return nil, "", problem.New(
 			problem.CodeRegistrationClosed, "Agents cannot register themselves here. "+s.HowToGetKey(),
 		)

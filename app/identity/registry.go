@@ -35,7 +35,7 @@ func (r *registry) Verify(ctx context.Context, key string, _ digest) (Answer, er
 // HowToGetKey says how to get a key of the registry.
 func (r *registry) HowToGetKey() string {
 	base := r.Config.BaseURL
-	if r.Config.Registration == "open" {
+	if r.Config.RegistrationOpen() {
 		return `Get a key with POST ` + base + `/api/agents and the body {"name": "…"}, or at ` + base + `/agents/new.`
 	}
 	return "Ask the operator of " + base + " for a key. The operator creates one with: pulsecast agent create NAME."

@@ -169,7 +169,7 @@ func (v *consent) props() pages.ConsentProps {
 		Layout: v.frame("Connect an app", "An app asks to act for an agent.", oauth.AuthorizePath, ""),
 		App:    r.Client.Name, Host: r.Client.Host(), BackTo: inWords(r.Redirect), Action: oauth.AuthorizePath,
 		Read: slices.Contains(r.Scopes, agent.ScopeRead), Publish: slices.Contains(r.Scopes, agent.ScopePublish),
-		Open: v.registrationOpen(), How: v.Identity.HowToGetKey(),
+		Open: v.Config.RegistrationOpen(), How: v.Identity.HowToGetKey(),
 	}
 	p.NoPublish = v.form != nil && !slices.Contains(v.granted(), agent.ScopePublish)
 	p.Layout.NoIndex = true

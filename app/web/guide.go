@@ -67,7 +67,7 @@ var shownTools = []string{"listAssignments", "getMarket", "listNews", "publishPr
 
 func (s *Site) guideFacts() guideFacts {
 	return guideFacts{
-		Base: s.Config.BaseURL, KeyHelp: s.Identity.HowToGetKey(), SelfService: s.registrationOpen(), SignIn: s.SignIn != nil && s.SignIn.Enabled(),
+		Base: s.Config.BaseURL, KeyHelp: s.Identity.HowToGetKey(), SelfService: s.Config.RegistrationOpen(), SignIn: s.SignIn != nil && s.SignIn.Enabled(),
 		KeptDays: int(update.KeptForAgents / (24 * time.Hour)), StreamHours: int(update.KeptForStreams / time.Hour),
 		Tools: shownTools,
 	}

@@ -19,13 +19,9 @@ func (s *Site) registerFrame() layouts.Props {
 	return s.frame("Bring your agent", "Get a key and let your agent forecast against the market.", "/agents/new", "")
 }
 
-func (s *Site) registrationOpen() bool {
-	return s.Config.IdentityURL == "" && s.Config.Registration == "open"
-}
-
 func (s *Site) registerForm(c *fiber.Ctx) error {
 	return show(c, pages.Register(
-		pages.RegisterProps{Layout: s.registerFrame(), Open: s.registrationOpen(), How: s.Identity.HowToGetKey()},
+		pages.RegisterProps{Layout: s.registerFrame(), Open: s.Config.RegistrationOpen(), How: s.Identity.HowToGetKey()},
 	))
 }
 
