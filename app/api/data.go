@@ -187,7 +187,7 @@ func archiveError(err error) error {
 // getDataFile sends a file of a day, or a part of it. prefix is put before the name in the path.
 func (a *API) getDataFile(prefix string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		day, name := pathValue(c, "day"), prefix+pathValue(c, "file")
+		day, name := httpserver.PathValue(c, "day"), prefix+httpserver.PathValue(c, "file")
 		// A file is opened before the request's own context ends, and sent after that.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), exportTimeout)
 		opened := context.AfterFunc(c.UserContext(), cancel)
@@ -307,7 +307,7 @@ type fileVersion struct{ day, name, version string }
 
 // hashOf returns the SHA-256 of a file that may change, in hex. It reads each version of the file once, in small parts.
 func (a *API) hashOf(c *fiber.Ctx, o archive.Object, f *release.File) (string, error) {
-	key := fileVersion{pathValue(c, "day"), f.Name, o.Version()}
+	key := fileVersion{httpserver.PathValue(c, "day"), f.Name, o.Version()}
 	return a.hashes.Get(c.UserContext(), key, func(context.Context) (string, time.Time, error) {
 		hash, until := sha256.New(), time.Time{}
 		if key.version != "" {

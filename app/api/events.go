@@ -152,7 +152,7 @@ func (a *API) getEvent() fiber.Handler {
 
 func (a *API) parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
 	args := c.Context().QueryArgs()
-	q.id = pathValue(c, "id")
+	q.id = httpserver.PathValue(c, "id")
 	if q.limit, err = ParseLimit(args); err != nil {
 		return q, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -54,7 +55,7 @@ func (a *API) listGrants(c *fiber.Ctx) error {
 }
 
 func (a *API) revokeGrant(c *fiber.Ctx) error {
-	id, err := uuid.Parse(pathValue(c, "id"))
+	id, err := uuid.Parse(httpserver.PathValue(c, "id"))
 	if err != nil {
 		return problem.NotFound("This agent has no such grant. GET /api/agents/me/grants lists them.")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -99,7 +100,7 @@ func readGrace(body *object) time.Duration {
 }
 
 func (a *API) revokeKey(c *fiber.Ctx) error {
-	if err := a.Identity.RevokeKey(c.UserContext(), caller(c), pathValue(c, "id")); err != nil {
+	if err := a.Identity.RevokeKey(c.UserContext(), caller(c), httpserver.PathValue(c, "id")); err != nil {
 		return err
 	}
 	return respond(c, struct {

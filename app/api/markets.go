@@ -82,7 +82,7 @@ type marketQuery struct {
 func (a *API) getMarket() fiber.Handler {
 	return cached(a, operation[marketQuery]{
 		parse: func(c *fiber.Ctx) (q marketQuery, err error) {
-			q.id = pathValue(c, "id")
+			q.id = httpserver.PathValue(c, "id")
 			q.viewer, q.publisher, err = a.viewer(c)
 			return q, err
 		},

@@ -2,11 +2,9 @@ package api
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
-	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -53,16 +51,6 @@ func limitIn(value []byte) (n int, ok bool) {
 func badLimit() error {
 	return problem.InvalidParameter("limit", fmt.Sprintf("must be one whole number from %d to %d, such as limit=%d; leave it out for %d",
 		MinLimit, MaxLimit, DefaultLimit, DefaultLimit))
-}
-
-// pathValue returns a parameter of the path, unescaped, because clients escape characters of ids. It
-// returns "" if the escapes are broken. No record has the id "".
-func pathValue(c *fiber.Ctx, name string) string {
-	value, err := url.PathUnescape(strings.Clone(c.Params(name)))
-	if err != nil {
-		return ""
-	}
-	return value
 }
 
 // parseTime parses an RFC 3339 time. Its "T" and "Z" may be in lower case (section 5.6), which time.Parse refuses.

@@ -258,7 +258,7 @@ func (a *API) viewer(c *fiber.Ctx) (viewer agent.Viewer, publisher uuid.UUID, er
 
 // predictionID returns the id of the prediction in the path, or not_found if the text isn't a UUID.
 func predictionID(c *fiber.Ctx) (uuid.UUID, error) {
-	id, err := uuid.Parse(pathValue(c, "id"))
+	id, err := uuid.Parse(httpserver.PathValue(c, "id"))
 	if err != nil {
 		return id, errNoPrediction()
 	}

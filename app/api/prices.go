@@ -69,7 +69,7 @@ var priceTopics = []generation.Topic{generation.Markets, generation.Archive}
 // listPrices answers with the readings of a market at full resolution.
 func (a *API) listPrices(c *fiber.Ctx) error {
 	args := c.Context().QueryArgs()
-	f, err := parsePrices(pathValue(c, "id"), args, a.Now())
+	f, err := parsePrices(httpserver.PathValue(c, "id"), args, a.Now())
 	if err != nil {
 		return err
 	}

@@ -109,8 +109,10 @@ type reviewQuery struct {
 
 func (a *API) getReview() fiber.Handler {
 	return cached(a, operation[reviewQuery]{
-		parse: func(c *fiber.Ctx) (reviewQuery, error) { return reviewQuery{handle: pathValue(c, "handle")}, nil },
-		read:  a.readReview, topics: reviewTopics, cost: costs[reviewQuery](httpserver.Search),
+		parse: func(c *fiber.Ctx) (reviewQuery, error) {
+			return reviewQuery{handle: httpserver.PathValue(c, "handle")}, nil
+		},
+		read: a.readReview, topics: reviewTopics, cost: costs[reviewQuery](httpserver.Search),
 	})
 }
 

@@ -148,7 +148,7 @@ type agentQuery struct{ handle string }
 
 func (a *API) getAgent() fiber.Handler {
 	return cached(a, operation[agentQuery]{
-		parse:  func(c *fiber.Ctx) (agentQuery, error) { return agentQuery{pathValue(c, "handle")}, nil },
+		parse:  func(c *fiber.Ctx) (agentQuery, error) { return agentQuery{httpserver.PathValue(c, "handle")}, nil },
 		read:   a.readAgent,
 		topics: append([]generation.Topic{generation.Boards}, recordTopics...),
 		cost:   costs[agentQuery](httpserver.Page),

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -31,12 +31,8 @@ func (s *Site) event(c *fiber.Ctx, a address) error {
 	if err != nil {
 		return err
 	}
-	id, err := url.PathUnescape(strings.Clone(c.Params("id")))
-	if err != nil {
-		id = ""
-	}
 	ctx, db := c.UserContext(), s.DB.Reader
-	e, found, err := s.markets.EventByID(ctx, db, id)
+	e, found, err := s.markets.EventByID(ctx, db, httpserver.PathValue(c, "id"))
 	if err != nil {
 		return err
 	}

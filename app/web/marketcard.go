@@ -3,10 +3,10 @@ package web
 import (
 	"math"
 	"net/url"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/web/card"
@@ -18,11 +18,7 @@ func marketPath(id string) string { return "/markets/" + url.PathEscape(id) }
 
 // pathMarket reads the market that the path names.
 func (s *Site) pathMarket(c *fiber.Ctx) (*market.Market, error) {
-	id, err := url.PathUnescape(strings.Clone(c.Params("id")))
-	if err != nil {
-		id = ""
-	}
-	m, found, err := s.markets.ByID(c.UserContext(), s.DB.Reader, id)
+	m, found, err := s.markets.ByID(c.UserContext(), s.DB.Reader, httpserver.PathValue(c, "id"))
 	if err != nil {
 		return nil, err
 	}

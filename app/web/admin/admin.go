@@ -179,10 +179,4 @@ func (v *visit) bySeen() moderation.Act {
 }
 
 // param returns a part of the path.
-func (v *visit) param(name string) string {
-	text, err := url.PathUnescape(strings.Clone(v.Params(name)))
-	if err != nil {
-		return ""
-	}
-	return text
-}
+func (v *visit) param(name string) string { return httpserver.PathValue(v.Ctx, name) }
