@@ -256,17 +256,9 @@ func (a *API) viewer(c *fiber.Ctx) (viewer agent.Viewer, publisher uuid.UUID, er
 	return viewer, publisher, nil
 }
 
-// predictionID returns the id of the prediction in the path, or not_found if the text isn't a UUID.
+// predictionID returns the id of the prediction in the path; see prediction.ParseID.
 func predictionID(c *fiber.Ctx) (uuid.UUID, error) {
-	id, err := uuid.Parse(httpserver.PathValue(c, "id"))
-	if err != nil {
-		return id, errNoPrediction()
-	}
-	return id, nil
-}
-
-func errNoPrediction() error {
-	return problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
+	return prediction.ParseID(httpserver.PathValue(c, "id"))
 }
 
 // predictionQuery asks for a prediction by its id.
@@ -286,7 +278,7 @@ func (a *API) parsePrediction(c *fiber.Ctx) (q predictionQuery, err error) {
 func (a *API) findPrediction(ctx context.Context, q predictionQuery) (*prediction.Record, error) {
 	record, err := a.store.For(q.viewer).ByID(ctx, a.DB.Reader, q.id)
 	if err == nil && record == nil {
-		err = errNoPrediction()
+		err = prediction.NotFound()
 	}
 	return record, err
 }

@@ -7,7 +7,9 @@ import (
 )
 
 // NotFound returns the error for an id that no prediction has: 404 not_found.
-func NotFound() error { return problem.NotFound("There is no prediction with this id.") }
+func NotFound() error {
+	return problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
+}
 
 // ParseID returns the id of a prediction from its text. A text that isn't a UUID is the id of no prediction, so the
 // error is NotFound.
