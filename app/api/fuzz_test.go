@@ -208,7 +208,8 @@ func FuzzQueries(f *testing.F) {
 			}
 			refusedWell(t, err)
 		}
-		span, err := parsePrices("m", args, now)
+		q, err := parsePrices("m", args, now)
+		span := q.filter(now)
 		if err == nil && (!span.From.Before(span.To) || span.To.Sub(span.From) > maxPriceSpan || span.Every < 0 || span.Every > maxPriceSpan) {
 			t.Errorf("prices of %q from %s to %s every %s", query, span.From, span.To, span.Every)
 		}

@@ -48,8 +48,8 @@ type readingWire struct {
 	Volume    *float64 `json:"volume"`
 }
 
-// pricesQuery asks for the readings of a market. To is zero for a period that ends now, and From too if it is the
-// last 24 hours, so that such requests are equal whenever they are made.
+// pricesQuery asks for the readings of a market. To is zero for a period that ends now, and From for the 24 hours
+// before To, so that such requests are equal whenever they are made.
 type pricesQuery struct{ release.HistoryFilter }
 
 // filter returns the period as of now.
@@ -69,16 +69,9 @@ var priceTopics = []generation.Topic{generation.Markets, generation.Archive}
 // listPrices answers with the readings of a market at full resolution.
 func (a *API) listPrices(c *fiber.Ctx) error {
 	args := c.Context().QueryArgs()
-	f, err := parsePrices(httpserver.PathValue(c, "id"), args, a.Now())
+	q, err := parsePrices(httpserver.PathValue(c, "id"), args, a.Now())
 	if err != nil {
 		return err
-	}
-	q := pricesQuery{f}
-	if len(args.Peek("to")) == 0 {
-		q.To = time.Time{}
-		if len(args.Peek("from")) == 0 && len(args.Peek("cursor")) == 0 {
-			q.From = time.Time{}
-		}
 	}
 	query, err := a.query(c, q, priceTopics)
 	if err != nil {
@@ -152,49 +145,50 @@ func prices(m *market.Market, f *release.HistoryFilter, h *release.History) pric
 	return w
 }
 
-// parsePrices reads the filter. The default is the last 24 hours.
-func parsePrices(id string, args *fasthttp.Args, now time.Time) (f release.HistoryFilter, err error) {
-	f.Market, f.Limit = id, maxPricePoints
+// parsePrices reads a query that is valid as of now.
+func parsePrices(id string, args *fasthttp.Args, now time.Time) (q pricesQuery, err error) {
+	q.Market, q.Limit = id, maxPricePoints
 	var from, to, every, after string
 	for _, p := range []struct {
 		name string
 		to   *string
 	}{{"from", &from}, {"to", &to}, {"every", &every}, {"cursor", &after}} {
 		if *p.to, err = text(args, p.name, maxParameter); err != nil {
-			return f, err
+			return q, err
 		}
 	}
-	if f.To, err = momentOr("to", to, now); err != nil {
-		return f, err
+	if q.To, err = parseMoment("to", to); err != nil {
+		return q, err
 	}
-	if f.From, err = momentOr("from", from, f.To.Add(-defaultPriceSpan)); err != nil {
-		return f, err
+	if q.From, err = parseMoment("from", from); err != nil {
+		return q, err
 	}
+	f := q.filter(now)
 	switch {
 	case !f.From.Before(f.To):
-		return f, problem.InvalidParameter("from", "must be before to")
+		return q, problem.InvalidParameter("from", "must be before to")
 	case f.To.Sub(f.From) > maxPriceSpan:
-		return f, problem.InvalidParameter("from", "must be at most 31 days before to; send several requests for more")
+		return q, problem.InvalidParameter("from", "must be at most 31 days before to; send several requests for more")
 	}
-	if f.Every, err = parseEvery(every); err != nil || after == "" {
-		return f, err
+	if q.Every, err = parseEvery(every); err != nil || after == "" {
+		return q, err
 	}
 	parts, err := cursor.Decode(after, 2)
 	if err != nil || parts[0] != priceMark {
-		return f, cursor.Invalid()
+		return q, cursor.Invalid()
 	}
 	at, err := cursor.ParseTime(parts[1])
 	if err != nil || at.Before(f.From) || !at.Before(f.To) {
-		return f, cursor.Invalid()
+		return q, cursor.Invalid()
 	}
-	f.From = at
-	return f, nil
+	q.From = at
+	return q, nil
 }
 
-// momentOr returns the time in a parameter, or other if it is left out.
-func momentOr(name, value string, other time.Time) (time.Time, error) {
+// parseMoment returns the time in a parameter, or the zero time if it is left out.
+func parseMoment(name, value string) (time.Time, error) {
 	if value == "" {
-		return other.UTC().Truncate(time.Microsecond), nil
+		return time.Time{}, nil
 	}
 	at, err := parseTime(value)
 	if err != nil || at.Year() < 2000 || at.Year() > 9999 {
