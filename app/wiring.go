@@ -388,18 +388,10 @@ func (a *App) archiveWarnings() []string {
 	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
 	defer cancel()
 	st, kept, err := a.monitor.Archive(ctx)
-	switch {
-	case err != nil || !kept || !st.Troubled(a.now()):
+	if err != nil || !kept || !st.Troubled(a.now()) {
 		return nil
-	case st.Failures == 0 && st.Ahead(a.now()):
-		return []string{st.LastSealed + " is sealed in the archive but isn't over, because a clock was ahead: what happens until its end will be missing in the archive"}
-	case st.Failures == 0:
-		return []string{st.Oldest + " has ended and isn't in the archive yet, so its observations wait in the database: a worker seals it after its start"}
 	}
-	if st.Hangs != "" {
-		return []string{"the archive doesn't answer (" + st.Hangs + " hangs), so observations wait in the database and nothing is pruned: check the disk or the network of ARCHIVE_URL"}
-	}
-	return []string{"the archive can't be written, so observations wait in the database and nothing is pruned: the log says why"}
+	return []string{st.Warning(a.now())}
 }
 
 // backupsTimeout bounds each query that health makes about the backups and the archive.

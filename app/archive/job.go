@@ -182,6 +182,23 @@ func (s *Status) Troubled(now time.Time) bool {
 		s.Oldest != "" && s.Oldest < DayOf(now.Add(-late)) && s.Oldest > s.LastSealed
 }
 
+// Warning says what is wrong if the archive is Troubled, and what an operator can do. Otherwise it returns "". It doesn't
+// contain Error, which only operators may see.
+func (s *Status) Warning(now time.Time) string {
+	const waiting = "so observations wait in the database and nothing is pruned"
+	switch {
+	case s.Failures > 0 && s.Hangs != "":
+		return "the archive doesn't answer (" + s.Hangs + " hangs), " + waiting + ": check the disk or the network of ARCHIVE_URL"
+	case s.Failures > 0:
+		return "the archive can't be written, " + waiting + ": the log says why"
+	case s.Ahead(now):
+		return s.LastSealed + " is sealed in the archive but isn't over, because a clock was ahead: what happens until its end will be missing in the archive"
+	case s.Troubled(now):
+		return s.Oldest + " has ended and isn't in the archive yet, so its observations wait in the database: check that a worker is running"
+	}
+	return ""
+}
+
 // DaysWaiting returns how many days have ended by now but aren't sealed. Until the first day is
 // sealed, it counts from the day of the oldest segment.
 func (s *Status) DaysWaiting(now time.Time) int {

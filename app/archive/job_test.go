@@ -440,3 +440,31 @@ func TestStoppedAfterSealing(t *testing.T) {
 		t.Errorf("findings %+v", found)
 	}
 }
+
+// TestWarning checks that what is wrong is named exactly if the archive is troubled.
+func TestWarning(t *testing.T) {
+	t.Parallel()
+	now := day.Add(12 * time.Hour)
+	today, yesterday, before := archive.DayOf(day), archive.DayOf(day.AddDate(0, 0, -1)), archive.DayOf(day.AddDate(0, 0, -2))
+	for name, c := range map[string]struct {
+		set  func(*archive.Status)
+		want string
+	}{
+		"nothing observed": {func(*archive.Status) {}, ""},
+		"sealed":           {func(s *archive.Status) { s.LastSealed, s.Oldest = yesterday, today }, ""},
+		"late":             {func(s *archive.Status) { s.LastSealed, s.Oldest = before, yesterday }, yesterday + " has ended"},
+		"ahead":            {func(s *archive.Status) { s.LastSealed = today }, today + " is sealed in the archive but isn't over"},
+		"fails":            {func(s *archive.Status) { s.Failures, s.Error = 1, "secret" }, "the archive can't be written"},
+		"hangs":            {func(s *archive.Status) { s.Failures, s.Hangs = 1, "writing probe" }, "the archive doesn't answer (writing probe hangs)"},
+	} {
+		var s archive.Status
+		c.set(&s)
+		got := s.Warning(now)
+		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") || strings.Contains(got, "secret") {
+			t.Errorf("%s: %q", name, got)
+		}
+		if s.Troubled(now) != (got != "") {
+			t.Errorf("%s: troubled %t, but the warning is %q", name, s.Troubled(now), got)
+		}
+	}
+}

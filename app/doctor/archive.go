@@ -91,11 +91,9 @@ func (d *doctor) sealed(ctx context.Context, db *database.DB) {
 	case err != nil:
 		d.say(warn, "archive", "can't read its state: %v", err)
 	case st.Failures > 0:
-		d.say(warn, "archive", "the latest %d runs of the job failed. The last error is: %s", st.Failures, st.Error)
-	case st.Ahead(time.Now()):
-		d.say(warn, "archive", "%s is sealed but isn't over, because a clock was ahead: what happens until its end will be missing", st.LastSealed)
+		d.say(warn, "archive", "%s. The latest %d runs of the job failed. The last error is: %s", st.Warning(time.Now()), st.Failures, st.Error)
 	case st.Troubled(time.Now()):
-		d.say(warn, "archive", "%s has ended and isn't sealed: check that a worker is running", st.Oldest)
+		d.say(warn, "archive", "%s", st.Warning(time.Now()))
 	case st.LastSealed != "":
 		d.say(fine, "archive", "sealed up to %s; %d segments wait for the next days", st.LastSealed, st.Waiting)
 	}
