@@ -24,13 +24,9 @@ func squares(v float64) int64       { return int64(math.Round(v * 1e8)) }
 
 // worked returns the record of an example agent. With one event a day, T is SS, W is S and Q is n.
 func worked(n int64, s, ss, a, v, t, w float64, q int64) score.Sums {
-	total, err := score.ParseInt128(strconv.FormatInt(squares(t), 10))
-	if err != nil {
-		panic(err) // can't happen: the string holds only digits
-	}
 	return score.Sums{
 		Tally: score.Tally{N: n, S: points(s), SS: squares(ss)}, A: points(a), V: squares(v),
-		Days: score.Days{T: total, W: points(w), Q: q},
+		Days: score.Days{T: score.Shifted(squares(t), 0), W: points(w), Q: q},
 	}
 }
 

@@ -142,8 +142,7 @@ func ExampleTally_Skill() {
 // worked returns the worked agent of the method page: 60 events on 60 days, 150 points.
 func worked() score.Sums {
 	s := score.Sums{Tally: score.Tally{N: 60, S: 150_0000, SS: 9000_0000_0000}, A: 90_0000, V: 6600_0000_0000}
-	t, _ := score.ParseInt128("900000000000")
-	s.Days = score.Days{T: t, W: s.S, Q: 60}
+	s.Days = score.Days{T: score.Shifted(s.SS, 0), W: s.S, Q: 60} // ΣD² is SS with one event a day
 	return s
 }
 

@@ -1,7 +1,6 @@
 package score
 
 import (
-	"fmt"
 	"math/big"
 	"math/bits"
 )
@@ -51,14 +50,3 @@ func (i Int128) Big() *big.Int {
 
 // String returns i in decimal digits, as databases and JSON hold it.
 func (i Int128) String() string { return i.Big().String() }
-
-// ParseInt128 parses a decimal integer. It returns an error for other text and for numbers that
-// don't fit into 128 bits.
-func ParseInt128(s string) (Int128, error) {
-	b, ok := new(big.Int).SetString(s, 10)
-	if !ok || b.BitLen() > 127 {
-		return Int128{}, fmt.Errorf("not an integer of 128 bits: %q", s)
-	}
-	low := new(big.Int).And(b, new(big.Int).SetUint64(^uint64(0)))
-	return Int128{new(big.Int).Rsh(b, 64).Int64(), low.Uint64()}, nil
-}
