@@ -237,7 +237,7 @@ func (a *App) buildServer() {
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
 		Changes: a.changes, Groups: groups,
 		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
-		Text: edge.Text, Sample: a.ShowsSample, Keys: a.identity, Release: edge.Release,
+		Text: edge.Text, Sample: a.ShowsSample, Release: edge.Release,
 		SignIn: oauth.New(oauth.Options{
 			Config: &a.cfg, DB: a.DB, Generation: a.generation, Log: a.Log, Now: a.now, Transport: a.opts.ClientDocuments,
 		}),

@@ -107,7 +107,7 @@ func (v *consent) answer() error {
 // allow sends the browser to the client with a code, if the key is right.
 func (v *consent) allow() error {
 	key := strings.TrimSpace(v.form.Get("key"))
-	who, err := v.Keys.Authenticate(v.c.UserContext(), key, v.check)
+	who, err := v.Identity.Authenticate(v.c.UserContext(), key, v.check)
 	if err == nil && who.Session {
 		err = problem.InvalidCredentials("Send the API key itself (pc_…), not a token.")
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/moderation"
@@ -49,26 +50,6 @@ type house struct {
 	now     time.Time
 }
 
-// registry is the local registry without its limits on new agents.
-type registry struct {
-	db  *database.DB
-	now func() time.Time
-}
-
-func (r registry) HowToGetKey() string { return "Ask the operator." }
-
-func (r registry) Register(ctx context.Context, p agent.Profile, admit func() (undo func(), err error)) (*agent.Agent, string, error) {
-	if _, err := admit(); err != nil {
-		return nil, "", err
-	}
-	a, err := agent.Store{}.Create(ctx, r.db, agent.New{Profile: p, At: r.now()})
-	if err != nil {
-		return nil, "", err
-	}
-	key, _, err := agent.Store{}.IssueKey(ctx, r.db, a.ID, "test", r.now())
-	return a, key, err
-}
-
 func open(t *testing.T, db *database.DB) *house {
 	t.Helper()
 	return openWith(t, db, func(*config.Config) {})
@@ -86,10 +67,12 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 	h.markets = signal.NewFeed(api.MarketCodec(), now)
 	newsFeed := signal.NewFeed(api.NewsCodec(), now)
 	h.seed(newsFeed)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	keys := identity.New(identity.Options{Config: h.config, DB: db, Generation: agent.NewGeneration(db.Reader, log), Usage: agent.NewUsage(db, log, now), Log: log, Now: now})
 	var reads atomic.Uint64
 	thresholds := leaderboard.Thresholds{Events: 30, CategoryEvents: 15, Days: 14}
 	site := web.New(web.Dependencies{
-		Config: h.config, Version: "0.1.0", DB: db, Now: now, Identity: registry{db, now},
+		Config: h.config, Version: "0.1.0", DB: db, Now: now, Identity: keys,
 		Moderation:  moderation.New(moderation.Options{DB: db, Now: now}),
 		Changes:     generation.NewWatcher(db.Reader, nil),
 		Groups:      market.NewGroups(func() uint64 { return reads.Add(1) }, now), // as if each read followed a tick
@@ -99,7 +82,7 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 		},
 		Sample: func() bool { return true }, Release: &release.Catalogue{DB: db},
 	})
-	srv := httpserver.New(httpserver.Options{Config: h.config, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: now, RenderError: site.RenderError})
+	srv := httpserver.New(httpserver.Options{Config: h.config, Logger: log, Now: now, RenderError: site.RenderError})
 	site.Register(srv)
 	ln := fasthttputil.NewInmemoryListener()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -338,7 +338,7 @@ func TestClosedRegistration(t *testing.T) {
 	h := open(t, dbtest.Open(t, database.SQLite))
 	h.config.Registration = "closed"
 	r := h.get("/agents/new")
-	if r.doc.Find("form.register").Length() != 0 || !strings.Contains(r.text(".empty"), "Ask the operator.") {
+	if r.doc.Find("form.register").Length() != 0 || !strings.Contains(r.text(".empty"), "Ask the operator of "+base) {
 		t.Errorf("%s", r.text("main"))
 	}
 }

@@ -33,25 +33,13 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// Registry issues keys to new agents.
-type Registry interface {
-	Register(ctx context.Context, profile agent.Profile, admit func() (undo func(), err error)) (a *agent.Agent, apiKey string, err error)
-	// HowToGetKey says in one or two sentences how to get a key.
-	HowToGetKey() string
-}
-
-// Keys authenticates API keys.
-type Keys interface {
-	Authenticate(ctx context.Context, key string, admit identity.Admit) (*identity.Principal, error)
-}
-
 // Dependencies are what the pages need from other packages.
 type Dependencies struct {
 	Config      *config.Config
 	Version     string
 	DB          *database.DB
 	Now         func() time.Time
-	Identity    Registry
+	Identity    *identity.Service
 	Leaderboard *leaderboard.Store
 	Moderation  *moderation.Service
 	Changes     *generation.Watcher
@@ -60,9 +48,8 @@ type Dependencies struct {
 	News        *signal.Feed[news.Item]
 	// Text renders the texts for agents: "skill" as Markdown and "quickstart" as a shell script.
 	Text func(name string) ([]byte, error)
-	// SignIn lets programs sign in for an agent, whose key Keys checks. If nil, this isn't offered.
+	// SignIn lets programs sign in for an agent. If nil, this isn't offered.
 	SignIn *oauth.Server
-	Keys   Keys
 	// Sample returns whether the database holds sample data.
 	Sample func() bool
 	// Release is the published part of the archive.
