@@ -218,7 +218,7 @@ func TestBatchRepeatInFlight(t *testing.T) {
 				t.Parallel()
 				delay := &bothAsk{both: make(chan struct{})}
 				cfg := configure(t, b, func(cfg *config.Config) { cfg.RateLimitWrites = config.Rate{N: c.limit, Per: time.Hour} })
-				options := app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: delay}
+				options := app.Options{Queries: delay}
 				s := run(t, cfg, options)
 				nodes := []*service{s, s}
 				if c.nodes > 1 {

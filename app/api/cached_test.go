@@ -90,7 +90,7 @@ func (b *bench) Winner(context.Context, *market.Market) (int, bool, error) { ret
 func startBench(t *testing.T, on backend) *bench {
 	b := &bench{}
 	b.fill()
-	b.service = run(t, configure(t, on), app.Options{CachePrefix: "test:" + t.Name() + ":", Now: b.now}, func(a *app.App) {
+	b.service = run(t, configure(t, on), app.Options{Now: b.now}, func(a *app.App) {
 		a.DB.Watch(b)
 		a.Markets.Source = b
 	})
@@ -312,7 +312,7 @@ func TestOwnPublicationsShowAtOnce(t *testing.T) {
 	one := startBench(t, on)
 	cfg := one.Config()
 	cfg.Addr, cfg.BaseURL = "127.0.0.1:0", ""
-	other := run(t, cfg, app.Options{CachePrefix: "test:" + t.Name() + ":", Now: one.now})
+	other := run(t, cfg, app.Options{Now: one.now})
 	key := one.register(t, "Ada")
 	for i := range 10 {
 		node, far := one.service, other

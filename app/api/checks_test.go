@@ -56,7 +56,7 @@ func TestEveryCheckOfAKeyTakesTurns(t *testing.T) {
 			slow := new(slowKeys)
 			s := run(t, configure(t, b, func(cfg *config.Config) {
 				cfg.RateLimitFailures = config.Rate{N: 1, Per: time.Hour}
-			}), app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: slow})
+			}), app.Options{Queries: slow})
 			const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 			consent := s.consentForm(t)
 			s.do(t, call{path: "/api/stats", bearer: "made-up"}).refused(401, "invalid_credentials")

@@ -24,7 +24,7 @@ func TestHealthNamesTheClock(t *testing.T) {
 			t.Parallel()
 			var ahead atomic.Int64
 			ahead.Store(int64(time.Hour)) // from the first answer on, which later ones can repeat for a second
-			s := run(t, configure(t, on), app.Options{CachePrefix: "test:" + t.Name() + ":"}, func(a *app.App) {
+			s := run(t, configure(t, on), app.Options{}, func(a *app.App) {
 				a.DB.Breaker.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 			})
 			off := func() (clock string) {

@@ -103,7 +103,7 @@ func TestDataIsKept(t *testing.T) {
 			t.Parallel()
 			read := &dayReads{limit: "LIMIT 25"}
 			s := run(t, configure(t, b, func(c *config.Config) { c.ArchiveURL, c.DatabaseURL = "file://"+t.TempDir(), sampleURL(t, b.kind) }), app.Options{
-				CachePrefix: "test:" + t.Name() + ":", Now: (&clock{}).now, Queries: read,
+				Now: (&clock{}).now, Queries: read,
 			})
 			key := s.register(t, "Ada")
 			for range 3 {

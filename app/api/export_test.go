@@ -138,7 +138,7 @@ func TestExportsWaitInTheLane(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			hook := &pages{make(chan struct{}, 100), make(chan struct{})}
-			s := run(t, configure(t, b), app.Options{CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, Queries: hook})
+			s := run(t, configure(t, b), app.Options{Queries: hook})
 			places := max(runtime.GOMAXPROCS(0)/2, 1)
 			if b.kind == database.Postgres {
 				places = min(places, 6)

@@ -56,9 +56,7 @@ func each(t *testing.T, test func(t *testing.T, s *service), change ...func(*con
 // start runs the app with no upstream: every source address refuses connections.
 func start(t testing.TB, b backend, change ...func(*config.Config)) *service {
 	t.Helper()
-	return run(t, configure(t, b, change...), app.Options{
-		CachePrefix: "test:" + t.Name() + ":", RedisPatience: 20 * time.Second, // on a busy machine too
-	})
+	return run(t, configure(t, b, change...), app.Options{})
 }
 
 // configure returns the settings of a test's app.
@@ -85,9 +83,11 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 	return cfg
 }
 
-// run starts the app after its preparation.
+// run starts the app after its preparation. The apps of one test share their keys in Redis.
 func run(t testing.TB, cfg config.Config, opts app.Options, prepare ...func(*app.App)) *service {
 	t.Helper()
+	opts.CachePrefix = "test:" + t.Name() + ":"
+	opts.RedisPatience = 20 * time.Second // on a busy machine too
 	ln, err := net.Listen("tcp", cfg.Addr)
 	if err != nil {
 		t.Fatal(err)

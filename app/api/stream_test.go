@@ -184,7 +184,7 @@ func TestStream(t *testing.T) {
 func TestStreamResumesFromTheDatabase(t *testing.T) {
 	t.Parallel()
 	cfg := configure(t, backend{"postgres and redis", database.Postgres, true})
-	options := app.Options{CachePrefix: "test:" + t.Name() + ":"}
+	options := app.Options{}
 	one, two := run(t, cfg, options), run(t, cfg, options)
 	ada := one.register(t, "Ada")
 	one.tick(t, priced("1", 0.4))
