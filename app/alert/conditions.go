@@ -42,7 +42,7 @@ var advice = map[string]string{
 	"source_news":      "The last good snapshot stays up. Run pulsecast doctor to see why.",
 	"settlement_queue": "Settle or void them.",
 	"baseline_queue":   "Look in the log for messages of the job markets.",
-	"errors":           "Look in the log for level=ERROR.",
+	"errors":           "Look in the log for messages of level ERROR.",
 	"sign_ups":         "If you don't expect them, set REGISTRATION=closed and disable them.",
 	"database":         "Signals and copies of earlier answers are still served. Look for the cause in the log of the database, and check its disk.",
 	"backup":           "Look in the log for messages of the job backup.",
