@@ -87,6 +87,12 @@ func URL(t testing.TB, kind database.Kind) string {
 // serverSetting is the environment variable with the address of the Postgres server for tests.
 const serverSetting = "TEST_POSTGRES_URL"
 
+// administrator is the pool that creates and drops databases. All tests of a process share it, because each new
+// connection costs Postgres a process.
+var administrator = sync.OnceValues(func() (*database.DB, error) {
+	return database.Open(context.Background(), os.Getenv(serverSetting))
+})
+
 // server returns the address of the Postgres server, or skips the test.
 func server(t testing.TB) string {
 	t.Helper()
@@ -195,12 +201,11 @@ func filledTemplate(server string, fill func(context.Context, *database.DB) erro
 	if err != nil {
 		return "", err
 	}
-	ctx := context.Background()
-	admin, err := database.Open(ctx, server)
+	admin, err := administrator()
 	if err != nil {
 		return "", err
 	}
-	defer admin.Close()
+	ctx := context.Background()
 	name = "filled_" + hex.EncodeToString(uuidBytes())
 	if _, err := admin.ExecContext(ctx, copyStatement(name, template)); err != nil {
 		return "", err
@@ -226,11 +231,10 @@ var postgresTemplate = sync.OnceValues(func() (string, error) {
 	if Partitioned() {
 		name += "_partitioned"
 	}
-	admin, err := database.Open(context.Background(), server)
+	admin, err := administrator()
 	if err != nil {
 		return "", err
 	}
-	defer admin.Close()
 	return name, makeTemplate(admin, server, name)
 })
 
@@ -280,7 +284,7 @@ func postgresURL(t testing.TB, server string, template func() (string, error)) s
 		t.Fatal(err)
 	}
 	name := "test_" + hex.EncodeToString(uuidBytes())
-	admin, err := database.Open(t.Context(), server)
+	admin, err := administrator()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,8 +292,7 @@ func postgresURL(t testing.TB, server string, template func() (string, error)) s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, err := admin.ExecContext(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name))
-		if err := errors.Join(err, admin.Close()); err != nil {
+		if _, err := admin.ExecContext(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)); err != nil {
 			t.Error(err)
 		}
 	})
