@@ -1,11 +1,13 @@
 package prediction_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -17,46 +19,49 @@ import (
 func TestHiddenTextsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	const size = 1000
+	written := dbtest.Filled(func(ctx context.Context, db *database.DB) error { return past.fill(ctx, db, 1, size) })
 	for _, kind := range dbtest.Kinds {
 		for _, c := range []struct {
 			name   string
 			hidden int    // one in this many predictions
-			hide   string // the statement that hides a prediction
+			hide   string // the statement that hides predictions
 		}{
-			{"one", 501, "UPDATE predictions SET hidden = TRUE WHERE id = ?"},
-			{"some", 97, "UPDATE predictions SET hidden = TRUE WHERE id = ?"},
-			{"many", 3, "UPDATE predictions SET hidden = TRUE WHERE id = ?"},
-			{"all of an agent", 501, "UPDATE agents SET visibility = 'texts_hidden' WHERE id = (SELECT agent_id FROM predictions WHERE id = ?)"},
+			{"one", 501, "UPDATE predictions SET hidden = TRUE WHERE id IN (?)"},
+			{"some", 97, "UPDATE predictions SET hidden = TRUE WHERE id IN (?)"},
+			{"many", 3, "UPDATE predictions SET hidden = TRUE WHERE id IN (?)"},
+			{"all of an agent", 501, "UPDATE agents SET visibility = 'texts_hidden' WHERE id IN (SELECT agent_id FROM predictions WHERE id IN (?))"},
 		} {
 			t.Run(fmt.Sprint(kind, " ", c.name), func(t *testing.T) {
 				t.Parallel()
-				db := dbtest.Open(t, kind)
-				past.write(t, db, 1, size)
+				db := dbtest.OpenAt(t, written(t, kind))
 				exec := func(query string, args ...any) {
 					t.Helper()
 					if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
 						t.Fatal(err)
 					}
 				}
-				addWords := "UPDATE prediction_words SET words = words || ' ' || ? WHERE id = ?"
+				addWords := "UPDATE prediction_words SET words = words || ' ' || ? WHERE id IN (?)"
 				if kind == database.Postgres {
-					addWords = "UPDATE prediction_words SET words = words || string_to_array(?, ' ') WHERE id = ?"
+					addWords = "UPDATE prediction_words SET words = words || string_to_array(?, ' ') WHERE id IN (?)"
 				}
+				var hidden, public []string
 				for n := range size {
 					switch id := pastID(n + 1); {
 					case (n+1)%c.hidden == 0:
-						exec(addWords, "beta", id)
-						exec(c.hide, id)
+						hidden = append(hidden, id)
 					case n%2 == 0:
-						exec(addWords, "alpha beta", id)
+						public = append(public, id)
 					}
 				}
+				exec(addWords, "beta", bun.In(hidden))
+				exec(c.hide, bun.In(hidden))
+				exec(addWords, "alpha beta", bun.In(public))
 				if c.name == "all of an agent" { // hide no match of both words
 					exec("DELETE FROM prediction_words WHERE id IN (SELECT p.id FROM predictions AS p JOIN agents AS g ON g.id = p.agent_id WHERE g.visibility = 'texts_hidden' AND p.id <> ?)", pastID(501))
 				}
 				for name, f := range map[string]prediction.Filter{
 					"search":                  {Limit: 24},
-					"small pages":             {Limit: 1},
+					"small pages":             {Limit: 3},
 					"nothing fits":            {Limit: 1, EventID: "nosuch"},
 					"of a category":           {Limit: 24, Category: "c1"},
 					"of an agent":             {Limit: 24, AgentID: historyAgent(1)},

@@ -1,6 +1,8 @@
 package prediction_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -36,6 +38,7 @@ var (
 		"{words}", "array_remove(regexp_split_to_array(lower({title} || ' ' || {thesis}), '[^a-z0-9]+'), '') || prediction_spans((lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid)",
 		"{id}", "(lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid",
 		"{agent}", "('0198bbbb000070008000' || lpad(to_hex({by}), 12, '0'))::uuid",
+		"{nth agent}", "('0198bbbb000070008000' || lpad(to_hex(n), 12, '0'))::uuid", "{start}", "to_timestamp(?2 / 1000)",
 		"{at}", "to_timestamp((?2 + n * ?3) / 1000)", "{later}", "to_timestamp((?2 + n * ?3) / 1000 + 172800)",
 	}
 	onSQLite = []string{
@@ -44,6 +47,7 @@ var (
 		"{words}", "lower({title} || ' ' || {thesis})",
 		"{id}", "printf('%08x-%04x-7000-8000-%012x', (?2 + n * ?3) >> 16, (?2 + n * ?3) & 65535, n)",
 		"{agent}", "printf('0198bbbb-0000-7000-8000-%012x', {by})",
+		"{nth agent}", "printf('0198bbbb-0000-7000-8000-%012x', n)", "{start}", "strftime('%Y-%m-%d %H:%M:%S', ?2 / 1000, 'unixepoch') || '+00:00'",
 		"{at}", "strftime('%Y-%m-%d %H:%M:%S', (?2 + n * ?3) / 1000, 'unixepoch') || '+00:00'",
 		"{later}", "strftime('%Y-%m-%d %H:%M:%S', (?2 + n * ?3) / 1000 + 172800, 'unixepoch') || '+00:00'",
 	}
@@ -58,31 +62,41 @@ var (
 	}
 )
 
-// write adds the predictions with the numbers from..to. The first call must begin with 1.
+// write is fill for a test.
 func (h history) write(t testing.TB, db *database.DB, from, to int) {
 	t.Helper()
-	exec := func(query string, args ...any) {
-		t.Helper()
-		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
+	if err := h.fill(t.Context(), db, from, to); err != nil {
+		t.Fatal(err)
 	}
-	if from == 1 {
-		for n := 1; n <= h.agents; n++ {
-			exec(`INSERT INTO agents (id, handle, name, kind, status, sample, created_at) VALUES (?, ?, 'Past', 'agent', 'active', FALSE, ?)`,
-				historyAgent(n), fmt.Sprint("past-", n), h.start)
-		}
-		for n := 1; n <= h.markets; n++ {
-			exec(`INSERT INTO markets (id, source, question, title, category, outcomes, active, closed, scalar, match_key, search_text, first_seen_at, observed_at, sample)
-				VALUES (?0, 'past', ?0, ?0, 'c0', '["Yes","No"]', TRUE, FALSE, FALSE, ?0, ?0, ?1, ?1, FALSE)`, fmt.Sprint("m", n), h.start)
-		}
-	}
+}
+
+// fill adds the predictions with the numbers from..to. The first call must begin with 1.
+func (h history) fill(ctx context.Context, db *database.DB, from, to int) error {
 	dialect := strings.NewReplacer(onSQLite...)
 	if db.Kind == database.Postgres {
 		dialect = strings.NewReplacer(onPostgres...)
 	}
 	both := strings.NewReplacer(onBoth...)
-	for _, query := range []string{
+	add := func(from, to int, queries ...string) error {
+		for _, query := range queries {
+			query = both.Replace(dialect.Replace(query))
+			if _, err := db.ExecContext(ctx, query, from, to, h.start.UnixMilli(), h.step.Milliseconds(), h.agents, h.markets); err != nil {
+				return fmt.Errorf("%s: %w", query, err)
+			}
+		}
+		return nil
+	}
+	if from == 1 {
+		err := errors.Join(
+			add(1, h.agents, `INSERT INTO agents (id, handle, name, kind, status, sample, created_at)
+				SELECT {nth agent}, 'past-' || n, 'Past', 'agent', 'active', FALSE, {start} FROM {numbers}`),
+			add(1, h.markets, `INSERT INTO markets (id, source, question, title, category, outcomes, active, closed, scalar, match_key, search_text, first_seen_at, observed_at, sample)
+				SELECT 'm' || n, 'past', 'm' || n, 'm' || n, 'c0', '["Yes","No"]', TRUE, FALSE, FALSE, 'm' || n, 'm' || n, {start}, {start}, FALSE FROM {numbers}`))
+		if err != nil {
+			return err
+		}
+	}
+	err := add(from, to,
 		`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id, outcome,
 				outcome_index, event_key, hidden, sample, created_at)
 			SELECT {agent}, {id}, {title}, {thesis}, 0.5, {later}, {category}, '', '[]', {market}, 'Yes', 0, 'e:' || {market}, FALSE, FALSE, {at}
@@ -91,11 +105,9 @@ func (h history) write(t testing.TB, db *database.DB, from, to int) {
 			SELECT {agent}, {id}, {market}, {later}, FALSE, {at}, 'fixed', CASE WHEN {open} THEN 'open' WHEN {void} THEN 'void' ELSE 'resolved' END,
 				CASE WHEN {open} THEN NULL ELSE {later} END, CASE WHEN {open} OR {void} THEN NULL ELSE n * 7919 % 200000 - 100000 END
 			FROM {numbers}`,
-		`INSERT INTO prediction_words ({rowid,}agent_id, id, words) SELECT {row,}{agent}, {id}, {words} FROM {numbers}`,
-	} {
-		exec(both.Replace(dialect.Replace(query)), from, to, h.start.UnixMilli(), h.step.Milliseconds(), h.agents, h.markets)
+		`INSERT INTO prediction_words ({rowid,}agent_id, id, words) SELECT {row,}{agent}, {id}, {words} FROM {numbers}`)
+	if err == nil && db.Kind == database.Postgres {
+		_, err = db.ExecContext(ctx, "VACUUM ANALYZE")
 	}
-	if db.Kind == database.Postgres {
-		exec("VACUUM ANALYZE")
-	}
+	return err
 }
