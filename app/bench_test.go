@@ -20,6 +20,9 @@ import (
 
 const listRequest = "GET /api/intelligence/markets HTTP/1.1\r\nHost: x\r\nUser-Agent: bench/1.0\r\n\r\n"
 
+// usualCollection makes a program collect garbage as often as users' programs do.
+const usualCollection = "GOGC="
+
 // BenchmarkMarketsOverHTTP compares the whole server (limits and access log off) with a bare
 // fasthttp handler that sends the same bytes from the same buffers. Both are part of one run.
 // Compare the two ns/op.
@@ -30,7 +33,7 @@ func BenchmarkMarketsOverHTTP(b *testing.B) {
 	}
 	p := startProcess(b, []string{
 		"DATABASE_URL=" + dbtest.URL(b, database.SQLite), "POLYMARKET_URL=" + u.URL, "LOG_FORMAT=off",
-		"RATE_LIMIT_SNAPSHOT=off", "RATE_LIMIT_READS=off", "MARKETS_INTERVAL=1h",
+		"RATE_LIMIT_SNAPSHOT=off", "RATE_LIMIT_READS=off", "MARKETS_INTERVAL=1h", usualCollection,
 	}, "serve")
 	p.until("/api/intelligence/markets", "", func(a map[string]any) bool { return dig(a, "markets", 23) != nil })
 	address := p.base[len("http://"):]
@@ -58,7 +61,7 @@ func BenchmarkMarketsOverHTTP(b *testing.B) {
 // uncompressed, as programs ask for it. Pages are made anew every two seconds. Compare the ns/op: a
 // page may take at most twice as long as the endpoint.
 func BenchmarkPagesOverHTTP(b *testing.B) {
-	p, _ := startDemo(b, "LOG_FORMAT=off", "RATE_LIMIT_SNAPSHOT=off", "RATE_LIMIT_READS=off")
+	p, _ := startDemo(b, "LOG_FORMAT=off", "RATE_LIMIT_SNAPSHOT=off", "RATE_LIMIT_READS=off", usualCollection)
 	p.until("/api/leaderboard", "", func(a map[string]any) bool { return dig(a, "leaderboard", 9) != nil })
 	address := p.base[len("http://"):]
 	const list = "/api/intelligence/markets?limit=24"
