@@ -223,6 +223,25 @@ func (w *world) rebuilt() {
 	}
 }
 
+// populatedMarkets is the number of markets that populate returns.
+const populatedMarkets = 12
+
+func populatedMarket(i int) string { return fmt.Sprint(100 + i) }
+
+// copyTo returns a populated world that goes on in a copy of the database, and the markets that populate returned.
+func (w *world) copyTo(t testing.TB, db *database.DB) (*world, []*market.Market) {
+	c := &world{t: t, db: db, clock: w.clock, serial: w.serial, markets: map[string]*market.Market{}}
+	for id, m := range w.markets {
+		own := *m
+		c.markets[id] = &own
+	}
+	ms := make([]*market.Market, populatedMarkets)
+	for i := range ms {
+		ms[i] = c.markets[populatedMarket(i)]
+	}
+	return c, ms
+}
+
 // populate simulates ten minutes of trading and publishing, the same for the same seed. It leaves
 // every market open and every baseline decided.
 func populate(w *world, s *Service, seed uint64) []*market.Market {
@@ -231,7 +250,7 @@ func populate(w *world, s *Service, seed uint64) []*market.Market {
 	w.experience(s, w.agent(1), w.agent(2), w.agent(3), w.agent(4), w.agent(5), w.agent(6), w.agent(7))
 	w.clock = start
 	var ms []*market.Market
-	for i := range 12 {
+	for i := range populatedMarkets {
 		event, category, closes := "", []string{"politics", "sports", ""}[i%3], start.Add(time.Duration(i%4*24)*time.Hour)
 		if i < 6 {
 			event = fmt.Sprint("e", i/3)
@@ -243,7 +262,7 @@ func populate(w *world, s *Service, seed uint64) []*market.Market {
 		if i%4 == 3 {
 			outcomes = []string{"Red", "Green", "Blue"}
 		}
-		ms = append(ms, w.market(fmt.Sprint(100+i), event, category, closes, outcomes...))
+		ms = append(ms, w.market(populatedMarket(i), event, category, closes, outcomes...))
 	}
 	for range 10 {
 		for range 12 {
