@@ -53,9 +53,9 @@ func TestHiddenTextsLeaveNoTrace(t *testing.T) {
 						public = append(public, id)
 					}
 				}
-				exec(addWords, "beta", bun.In(hidden))
-				exec(c.hide, bun.In(hidden))
-				exec(addWords, "alpha beta", bun.In(public))
+				exec(addWords, "beta", bun.List(hidden))
+				exec(c.hide, bun.List(hidden))
+				exec(addWords, "alpha beta", bun.List(public))
 				if c.name == "all of an agent" { // hide no match of both words
 					exec("DELETE FROM prediction_words WHERE id IN (SELECT p.id FROM predictions AS p JOIN agents AS g ON g.id = p.agent_id WHERE g.visibility = 'texts_hidden' AND p.id <> ?)", pastID(501))
 				}
