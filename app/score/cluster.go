@@ -7,8 +7,7 @@ import (
 
 // Weight returns ½^i, the weight of an agent's prediction with index i among its predictions with a
 // baseline on one event. Indexes begin at 0, and a negative i counts as 0. The weights on an event
-// add up to less than 2, so an agent can't multiply one insight by repeating it or by using sibling
-// markets.
+// add up to less than 2, so one insight that is repeated or said on sibling markets is paid less than twice.
 func Weight(i int) float64 { return math.Ldexp(1, -max(i, 0)) }
 
 // Contribution returns Weight(i) · amount, rounded with halves away from zero. The amount is an
