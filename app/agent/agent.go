@@ -68,6 +68,18 @@ type Agent struct {
 	ErasedAt time.Time `bun:",nullzero"`
 }
 
+// OwnerID identifies the owner among all providers. It is "" if the owner isn't known.
+func (a *Agent) OwnerID() string { return OwnerID(a.Issuer, a.Owner) }
+
+// OwnerID identifies an owner among all providers, because two providers may give different owners the same name. It is
+// "" if owner is "".
+func OwnerID(issuer, owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return issuer + "\x00" + owner
+}
+
 // BeforeAppendModel implements bun.BeforeAppendModelHook. It sets the keys and the search name from
 // the name and the handle.
 func (a *Agent) BeforeAppendModel(context.Context, bun.Query) error {

@@ -56,12 +56,7 @@ func (p *Principal) Allows(scope string) bool {
 }
 
 // OwnerID returns the owner of the agent, or "" if the provider doesn't name one.
-func (p *Principal) OwnerID() string {
-	if p.Agent.Owner == "" {
-		return ""
-	}
-	return p.Agent.Issuer + "\x00" + p.Agent.Owner
-}
+func (p *Principal) OwnerID() string { return p.Agent.OwnerID() }
 
 // AgentID returns the id of the agent.
 func (p *Principal) AgentID() uuid.UUID { return p.Agent.ID }

@@ -162,15 +162,17 @@ func TestOwnerLimit(t *testing.T) {
 			w.days(w.agent(agent{handle: name, owner: "ring", days: 14}), "sport", "2026-11-01", 40, 9-float64(i))
 		}
 		w.days(w.agent(agent{handle: "other", owner: "someone", days: 14}), "sport", "2026-11-01", 40, 1)
+		// The provider before named another owner like this one.
+		w.days(w.agent(agent{handle: "namesake", issuer: "https://old.example", owner: "ring", days: 14}), "sport", "2026-11-01", 40, 0.5)
 		w.days(w.agent(agent{handle: "new", days: 1}), "sport", "2026-11-01", 1, 1)
 		w.tick()
-		w.wantBoard(everything, "1 ring-1", "2 ring-2", "3 ring-3", "4 other", "- market", "- ring-4", "- ring-5", "- new")
+		w.wantBoard(everything, "1 ring-1", "2 ring-2", "3 ring-3", "4 other", "5 namesake", "- market", "- ring-4", "- ring-5", "- new")
 		fourth := w.entry(everything, "ring-4")
 		if fourth.Provisional || !strings.Contains(fourth.Reason, "at most 3 agents of one owner") {
 			t.Errorf("ring-4 = %+v", fourth)
 		}
-		if other := w.entry(everything, "other"); *other.RankHigh > 4 {
-			t.Errorf("rank range of other reaches %d, but only 4 are ranked", *other.RankHigh)
+		if other := w.entry(everything, "other"); *other.RankHigh > 5 {
+			t.Errorf("rank range of other reaches %d, but only 5 are ranked", *other.RankHigh)
 		}
 	})
 }

@@ -218,7 +218,7 @@ func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 // readContenders reads every agent that can be on a board.
 func readContenders(ctx context.Context, db bun.IDB) (map[uuid.UUID]contender, error) {
 	var list []contender
-	err := db.NewRaw(`SELECT a.id, a.model, COALESCE(a.owner, '') AS owner, a.kind = 'reference' AS reference,
+	err := db.NewRaw(`SELECT a.id, a.model, COALESCE(a.issuer, '') AS issuer, COALESCE(a.owner, '') AS owner, a.kind = 'reference' AS reference,
 			COALESCE(t.publication_days, 0) AS days, COALESCE(t.total, 0) > 0 AS published
 		FROM (?) AS a LEFT JOIN (?) AS t ON t.agent_id = a.id
 		WHERE ?`, agent.Select(db), prediction.SelectTallies(db), agent.Listed("a")).Scan(ctx, &list)

@@ -65,20 +65,23 @@ func (w *world) exec(query string, args ...any) {
 
 // agent describes an agent for a test. days is the number of days on which it published.
 type agent struct {
-	handle, model, owner string
-	days                 int
+	handle, model, issuer, owner string
+	days                         int
 }
 
 func (w *world) agent(a agent) uuid.UUID {
 	w.t.Helper()
 	w.serial++
 	id := uuid.MustParse(fmt.Sprintf("0198aaaa-0000-7000-8000-%012d", w.serial))
-	var owner any
+	var issuer, owner any
+	if a.issuer != "" {
+		issuer = a.issuer
+	}
 	if a.owner != "" {
 		owner = a.owner
 	}
-	w.exec(`INSERT INTO agents (id, handle, name, model, kind, status, owner, sample, created_at)
-		VALUES (?, ?, ?, ?, 'agent', 'active', ?, ?, ?)`, id, a.handle, strings.ToUpper(a.handle), a.model, owner, false, start)
+	w.exec(`INSERT INTO agents (id, handle, name, model, kind, status, issuer, owner, sample, created_at)
+		VALUES (?, ?, ?, ?, 'agent', 'active', ?, ?, ?, ?)`, id, a.handle, strings.ToUpper(a.handle), a.model, issuer, owner, false, start)
 	if a.days > 0 {
 		w.exec(`INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days, last_published_at)
 			VALUES (?, ?, 0, ?, 0, ?, ?)`, id, a.days, a.days, a.days, start.Add(-time.Hour))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
@@ -58,6 +59,7 @@ func (t Thresholds) need(category string) Need {
 type contender struct {
 	ID        uuid.UUID `bun:"type:uuid"`
 	Model     string
+	Issuer    string
 	Owner     string
 	Reference bool
 	// Days counts the different UTC days with a publication on a market. Published is true if the
@@ -174,7 +176,8 @@ func (t Thresholds) lacks(category string, r *Row, published int64) (reason stri
 func limitOwners(rows []*Row, contenders map[uuid.UUID]contender) {
 	seen := map[string]int{}
 	for _, r := range rows {
-		owner := contenders[r.AgentID].Owner
+		c := contenders[r.AgentID]
+		owner := agent.OwnerID(c.Issuer, c.Owner)
 		if r.Reference || r.Provisional || owner == "" {
 			continue
 		}

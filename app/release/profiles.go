@@ -34,9 +34,9 @@ func (x *export) profiles(ctx context.Context) error {
 	defer texts.close()
 	rows := converted(x.named(ctx), func(a **agent.Agent) archive.AgentRow {
 		row, said := agentRow(*a), agentTexts(*a)
-		if (*a).Owner != "" {
+		if owner := (*a).OwnerID(); owner != "" {
 			mac := hmac.New(sha256.New, []byte(key))
-			mac.Write([]byte((*a).Owner))
+			mac.Write([]byte(owner))
 			said.Owner = hex.EncodeToString(mac.Sum(nil)[:16])
 		}
 		row.Texts = texts.add(row.ID, "", said)

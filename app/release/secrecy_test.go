@@ -83,6 +83,36 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestOwnerHashes checks that the hash of an owner is the same for its agents, and not that of an owner with the same
+// name at another identity provider.
+func TestOwnerHashes(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenAt(t, seededURL(t, kind))
+			var agents []string
+			err := prediction.Select(db).ColumnExpr("DISTINCT p.agent_id").Where("p.status = 'resolved'").OrderExpr("1").Limit(3).Scan(t.Context(), &agents)
+			if err != nil || len(agents) < 3 {
+				t.Fatalf("the agents %v (error %v), want 3", agents, err)
+			}
+			for i, issuer := range []string{"https://new.example", "https://new.example", "https://old.example"} {
+				mark(t, db, "UPDATE agents SET issuer = ?, owner = '42' WHERE id = ?", issuer, agents[i])
+			}
+			all := exported(t, &release.Exporter{DB: db, Interval: time.Minute})
+			hash := func(id string) string {
+				_, rest, _ := strings.Cut(all, "text of "+id+`: {"owner":"`)
+				owner, _, _ := strings.Cut(rest, `"`)
+				return owner
+			}
+			one, same, namesake := hash(agents[0]), hash(agents[1]), hash(agents[2])
+			if len(one) != 32 || same != one || len(namesake) != 32 || namesake == one {
+				t.Errorf("the hashes are %q and %q of one owner, and %q of its namesake", one, same, namesake)
+			}
+		})
+	}
+}
+
 func mark(t *testing.T, db bun.IDB, query string, args ...any) {
 	t.Helper()
 	result, err := db.NewRaw(query, args...).Exec(t.Context())
