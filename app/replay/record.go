@@ -247,6 +247,9 @@ func (r *record) storeDay(ctx context.Context, run *Run, d *day, from, to time.T
 				for _, s := range r.sidesOf(run, p) {
 					own := *p
 					own.AgentID, own.Sample = agents[s], false
+					if s != whole {
+						own.ID[15] ^= 1 // another id of the same moment, because an id names one prediction
+					}
 					own.Unrevealed = false // a record is read only for the report of its run
 					if err := (prediction.Store{}).Insert(ctx, tx, &own); err != nil {
 						return err

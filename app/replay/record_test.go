@@ -114,6 +114,41 @@ func TestRuledOutcomes(t *testing.T) {
 	}
 }
 
+// TestCorrectionWithCutoff checks that a record takes back the scores of all sides of a run if an admin voids a market
+// that has settled.
+func TestCorrectionWithCutoff(t *testing.T) {
+	t.Parallel()
+	folder := voidedArchive(t, 0, closing(0).Add(30*time.Hour), false)
+	r, err := openRecord(t.Context(), &builder{tape: NewTape(folder), template: newTestTemplate(t), settings: config.Default()}, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.db.Close() })
+	run := &Run{Name: "Ada", Agent: uuid.New(), ModelCutoff: &firstDay}
+	var list []prediction.Prediction
+	for i := range 51 { // more than a chunk of a settlement
+		at := firstDay.Add(30*time.Hour + time.Duration(i)*time.Minute)
+		list = append(list, prediction.Prediction{
+			ID: database.NewID(at), AgentID: run.Agent, Title: "t", Thesis: "t", Confidence: 0.5, HorizonAt: lastEnd, Category: "general",
+			Evidence: []prediction.Evidence{}, MarketID: marketID(0), Outcome: "Yes", OutcomeIndex: new(0), EventKey: "e0", CreatedAt: at,
+			BaselineState: prediction.Pending, Status: prediction.Open,
+		})
+	}
+	if err := r.live(t.Context(), run, list); err != nil {
+		t.Fatal(err)
+	}
+	for s, id := range sides(run) {
+		stats, err := r.store.Stats(t.Context(), r.db.Reader, id)
+		want := int64(len(list))
+		if s == early {
+			want = 0
+		}
+		if err != nil || stats.Total != want || stats.Void != want || stats.Row.Events != 0 {
+			t.Errorf("side %d has %d of %d predictions void, %v; want %d", s, stats.Void, stats.Total, err, want)
+		}
+	}
+}
+
 // voidedArchive records an archive in which an admin voids a market. If abandoned is true, the next day abandons the
 // day of the ruling.
 func voidedArchive(t *testing.T, market int, ruled time.Time, abandoned bool) *archive.Folder {
