@@ -435,3 +435,159 @@ func TestVerifyRanked(t *testing.T) {
 		})
 	}
 }
+
+// bothFind runs both verifiers. Each must report exactly one difference for each text in finds, which contains it.
+func bothFind(t *testing.T, base string, finds ...string) {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal("python3 is needed; install it with: apt-get install python3")
+	}
+	var both sync.WaitGroup
+	for what, cmd := range map[string]*exec.Cmd{
+		"verify.py":        exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", base),
+		"pulsecast verify": command(t, nil, "verify", base),
+	} {
+		both.Go(func() {
+			out, err := cmd.CombinedOutput()
+			text := string(out)
+			if !strings.Contains(text, fmt.Sprintf(" %d differences", len(finds))) || (err == nil) != (len(finds) == 0) {
+				t.Errorf("%s: %v, want %d differences\n%s", what, err, len(finds), text)
+			}
+			for _, says := range finds {
+				if strings.Count(text, says) != 1 {
+					t.Errorf("%s says %d times %q, want once\n%s", what, strings.Count(text, says), says, text)
+				}
+			}
+		})
+	}
+	both.Wait()
+}
+
+// TestVerifyOutcomes checks that both verifiers compare how far an outcome happened over all predictions on a market, and
+// find a prediction that was left open when the others settled.
+func TestVerifyOutcomes(t *testing.T) {
+	t.Parallel()
+	type made struct {
+		outcome, status string
+		y               float64
+		age             time.Duration
+	}
+	const day = 24 * time.Hour
+	resolved := func(outcome string, y float64) made { return made{outcome, "resolved", y, day} }
+	open := func(outcome string) made { return made{outcome, "open", 0, day} }
+	yesNo := []string{"Yes", "No"}
+	var answers []string
+	var finds []string
+	markets := map[string][]string{}
+	for i, c := range []struct {
+		outcomes    []string // of the market now
+		predictions [2]made
+		finds       string // with the number of the case
+	}{
+		{yesNo, [2]made{resolved("Yes", 1), resolved("Yes", 1)}, ""},
+		{yesNo, [2]made{resolved("Yes", 1), resolved("Yes", 0)}, "prediction %d-1"},
+		{yesNo, [2]made{resolved("Yes", 1), resolved("No", 0)}, ""},
+		{yesNo, [2]made{resolved("Yes", 1), resolved("No", 1)}, "market m%d:"},
+		{yesNo, [2]made{resolved("Yes", .5), resolved("No", .5)}, ""},
+		{yesNo, [2]made{resolved("Yes", .3), resolved("No", .6999)}, ""},
+		{[]string{"A", "B", "C"}, [2]made{resolved("A", 0), resolved("B", 0)}, ""},
+		{[]string{"Up", "Down"}, [2]made{resolved("Yes", 1), resolved("Up", 1)}, ""}, // renamed
+		{yesNo, [2]made{resolved("Yes", 1), open("No")}, "prediction %d-1"},
+		{[]string{"Up", "Down"}, [2]made{resolved("Yes", 1), open("Yes")}, "prediction %d-1"},
+		{[]string{"Up", "Down"}, [2]made{resolved("Up", 1), open("Yes")}, ""}, // may wait for an admin
+		{yesNo, [2]made{resolved("Yes", 1), {"No", "open", 0, time.Minute}}, ""},
+		{yesNo, [2]made{{"Yes", "void", 0, day}, open("No")}, ""},
+		{yesNo, [2]made{open("Yes"), open("No")}, ""}, // as after reopening
+	} {
+		markets[fmt.Sprintf("m%d", i)] = c.outcomes
+		for k, p := range c.predictions {
+			resolution, scores := "null", "null"
+			switch p.status {
+			case "resolved":
+				resolution = fmt.Sprintf(`{"value":%v}`, p.y)
+				scores = fmt.Sprintf(`{"brier":%v,"edge":null,"logEdge":null,"day":"2026-11-20"}`, score.Brier(.5, p.y))
+			case "void":
+				resolution = `{"value":null}`
+			}
+			answers = append(answers, fmt.Sprintf(`{"id":"%d-%d","confidence":0.5,"status":%q,"weight":null,"agent":{"id":"a","handle":"a"},
+				"salt":null,"hash":null,"createdAt":%q,"resolution":%s,"scores":%s,"baseline":null,
+				"market":{"id":"m%d","outcome":%q,"outcomeIndex":0,"event":null,"category":"sports","scheduledCloseAt":null}}`,
+				i, k, p.status, time.Now().UTC().Add(-p.age).Format(time.RFC3339), resolution, scores, i, p.outcome))
+		}
+		if c.finds != "" {
+			finds = append(finds, fmt.Sprintf(c.finds, i))
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, isMarket := strings.CutPrefix(r.URL.Path, "/api/intelligence/markets/")
+		switch {
+		case r.URL.Path == "/api/predictions":
+			fmt.Fprintf(w, `{"ok":true,"predictions":[%s],"nextCursor":null}`, strings.Join(answers, ","))
+		case isMarket:
+			fmt.Fprintf(w, `{"ok":true,"market":{"outcomes":["%s"]}}`, strings.Join(markets[id], `","`))
+		default:
+			fmt.Fprint(w, `{"ok":true,"asOf":null,"leaderboard":[],"nextCursor":null}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	bothFind(t, server.URL, finds...)
+}
+
+// TestVerifyPriors checks that both verifiers find a prior that is out of bounds or not the same on the boards of a day.
+func TestVerifyPriors(t *testing.T) {
+	t.Parallel()
+	type board struct {
+		day            int // of November
+		kappa, mu, tau float64
+	}
+	for name, c := range map[string]struct {
+		boards map[string]board
+		finds  []string
+	}{
+		"as published": {map[string]board{"30d": {21, 30, 0, 1}, "90d": {21, 30, 0, 1}, "365d": {22, 500, .5, .5}, "all": {22, 500, .5, .5}}, nil},
+		"another kappa": {map[string]board{"30d": {21, 100, .5, .5}, "90d": {21, 101, .5, .5}, "365d": {22, 29.9, .5, .5}, "all": {23, 501, .5, .5}},
+			[]string{"90d: ", "365d: ", "all: "}},
+		"another mu": {map[string]board{"30d": {21, 100, .5, .5}, "90d": {21, 100, .4, .5}, "365d": {22, 100, -.1, .5}, "all": {23, 100, .51, .5}},
+			[]string{"90d: ", "365d: ", "all: "}},
+		"another tau": {map[string]board{"30d": {21, 100, .5, .5}, "90d": {21, 100, .5, .6}, "365d": {22, 100, .5, .49}, "all": {23, 100, .5, 1.1}},
+			[]string{"90d: ", "365d: ", "all: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				b := c.boards[r.URL.Query().Get("window")]
+				fmt.Fprintf(w, `{"ok":true,"asOf":"2026-11-%dT00:00:00Z","prior":{"kappa":%v,"mu":%v,"tau":%v},"predictions":[],"leaderboard":[],"nextCursor":null}`,
+					b.day, b.kappa, b.mu, b.tau)
+			}))
+			t.Cleanup(server.Close)
+			bothFind(t, server.URL, c.finds...)
+		})
+	}
+}
+
+// TestVerifyRanksOfOthers checks that both verifiers find a rank on a row that has none.
+func TestVerifyRanksOfOthers(t *testing.T) {
+	t.Parallel()
+	const row = `{"rank":%s,"rankLow":%s,"rankHigh":%s,"reason":%s,"provisional":%t,"reference":%t,"agent":{"id":"a","handle":%q},
+		"skill":0,"bestGuess":null,"skillLow":null,"skillHigh":null,"odds":null,"proven":false,"events":0}`
+	const lacks, over = `"Not ranked yet."`, `"Not ranked."`
+	rows := []string{
+		fmt.Sprintf(row, "null", "null", "null", lacks, true, false, "provisional"),
+		fmt.Sprintf(row, "1", "null", "null", lacks, true, false, "provisional-ranked"),
+		fmt.Sprintf(row, "null", "null", "null", over, false, false, "over"),
+		fmt.Sprintf(row, "1", "1", "1", over, false, false, "over-ranked"),
+		fmt.Sprintf(row, "null", "null", "1", over, false, false, "over-high"),
+		fmt.Sprintf(row, "null", "null", "null", "null", false, true, "reference"),
+		fmt.Sprintf(row, "1", "1", "1", "null", false, true, "reference-ranked"),
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		list := ""
+		if r.URL.Query().Get("window") == "all" {
+			list = strings.Join(rows, ",")
+		}
+		fmt.Fprintf(w, `{"ok":true,"asOf":"2026-11-22T00:00:00Z","prior":{"kappa":100,"mu":0.5,"tau":0.5},"predictions":[],"leaderboard":[%s],"nextCursor":null}`, list)
+	}))
+	t.Cleanup(server.Close)
+	bothFind(t, server.URL, "provisional-ranked", "over-ranked", "over-high", "reference-ranked")
+}

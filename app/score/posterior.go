@@ -13,6 +13,11 @@ type SharePrior struct {
 	Tau float64
 }
 
+// InBounds reports whether μ is within 0..½ and τ within ½..1, as those of every estimate are.
+func (p SharePrior) InBounds() bool {
+	return shareMuMin <= p.Mu && p.Mu <= shareMuMax && shareTauMin <= p.Tau && p.Tau <= shareTauMax
+}
+
 // DefaultSharePrior is used until 20 ranked agents have a stake.
 var DefaultSharePrior = SharePrior{Mu: 0.5, Tau: 0.5}
 

@@ -11,6 +11,9 @@ type Prior struct {
 	Sigma2 float64
 }
 
+// InBounds reports whether κ is within 30..500, as every estimate is.
+func (p Prior) InBounds() bool { return kappaMin <= p.Kappa && p.Kappa <= kappaMax }
+
 // DefaultPrior is used until 20 agents have 30 settled clusters.
 var DefaultPrior = Prior{Kappa: 100, Sigma2: 100}
 

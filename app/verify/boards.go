@@ -53,10 +53,14 @@ func (l *ledger) compareBoard(ctx context.Context, api *client, window string, d
 	if b.AsOf != nil {
 		asOf = b.AsOf.UTC()
 		l.report.Boards++
+		l.comparePrior(name, b.Prior, asOf)
 	}
 	sums := l.sums(asOf, days, category)
 	var ranked []row
 	for _, r := range b.Rows {
+		if (r.Reference || r.Provisional || r.Reason != nil) && (r.Rank != nil || r.RankLow != nil || r.RankHigh != nil) {
+			l.report.differ("board %s, %s: has a rank, but such a row has none", name, r.Agent.Handle)
+		}
 		if r.Reference {
 			if r.Agent.Handle == "market" && r.Skill != 0 {
 				l.report.differ("board %s: the market's skill is %v, want 0", name, r.Skill)
@@ -75,6 +79,23 @@ func (l *ledger) compareBoard(ctx context.Context, api *client, window string, d
 	l.compareRanks(name, ranked)
 	return l.missing(ctx, api, name, sums)
 }
+
+// comparePrior checks that κ, μ and τ are within their bounds and the same on all boards of a day. They can't be
+// recomputed, because they were estimated from the settlements before the day's first boards.
+func (l *ledger) comparePrior(name string, p prior, asOf time.Time) {
+	if !(score.Prior{Kappa: p.Kappa}).InBounds() || !p.share().InBounds() {
+		l.report.differ("board %s: the prior has kappa %v, mu %v and tau %v, which are out of bounds", name, p.Kappa, p.Mu, p.Tau)
+	}
+	day := asOf.Format(time.DateOnly)
+	if first, known := l.priors[day]; !known {
+		l.priors[day] = p
+	} else if p != first {
+		l.report.differ("board %s: the prior has kappa %v, mu %v and tau %v, but %v, %v and %v on another board of %s",
+			name, p.Kappa, p.Mu, p.Tau, first.Kappa, first.Mu, first.Tau, day)
+	}
+}
+
+func (p prior) share() score.SharePrior { return score.SharePrior{Mu: p.Mu, Tau: p.Tau} }
 
 // yesterday is the day of a board that was never built. If an event counts by then, the board is missing.
 func yesterday() time.Time { return time.Now().UTC().AddDate(0, 0, -1) }
@@ -149,7 +170,7 @@ func (l *ledger) compareRow(name string, b *board, r *row, s score.Sums) {
 		l.report.differ("board %s, %s: %d events, want %d", name, r.Agent.Handle, r.Events, s.N)
 	}
 	compare("skill", &r.Skill, s.Skill(b.Prior.Kappa), true)
-	p, known := s.Posterior(score.SharePrior{Mu: b.Prior.Mu, Tau: b.Prior.Tau})
+	p, known := s.Posterior(b.Prior.share())
 	compare("bestGuess", r.BestGuess, p.BestGuess, known)
 	compare("skillLow", r.SkillLow, p.Low, known)
 	compare("skillHigh", r.SkillHigh, p.High, known)

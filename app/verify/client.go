@@ -127,10 +127,13 @@ func (r *row) posterior() (p score.Posterior, known bool) {
 	return score.PosteriorOf(*r.BestGuess, *r.SkillLow, *r.SkillHigh), true
 }
 
+// prior holds the values that a board shrinks with.
+type prior struct{ Mu, Tau, Kappa float64 }
+
 // board is a whole leaderboard.
 type board struct {
 	AsOf  *time.Time
-	Prior struct{ Mu, Tau, Kappa float64 }
+	Prior prior
 	Need  struct{ Events, Days, Disagreements int64 } // for a rank
 	Rows  []row
 }

@@ -90,6 +90,9 @@ func read(ctx context.Context, api *client) (*Report, error) {
 			return nil, err
 		}
 	}
+	if err := events.compareOutcomes(ctx, api); err != nil {
+		return nil, err
+	}
 	report.Events = len(events.clusters)
 	return report, events.compareBoards(ctx, api)
 }
@@ -113,9 +116,12 @@ type cluster struct {
 type ledger struct {
 	report   *Report
 	clusters map[clusterKey]*cluster
-	said     map[[2]string][]statement // by agent and market: the last on each outcome, in the order of publication
-	outcomes map[string][]string       // the outcomes of the markets that were asked for
-	authors  map[string]*author        // by agent
+	said     map[[2]string][]statement       // by agent and market: the last on each outcome, in the order of publication
+	outcomes map[string][]string             // the outcomes of the markets that were asked for
+	authors  map[string]*author              // by agent
+	happened map[string]map[string]happening // by market and outcome
+	open     []*record                       // on a market, long enough published to be settled with others
+	priors   map[string]prior                // by day
 }
 
 // author is what the predictions show of an agent.
@@ -135,7 +141,7 @@ type statement struct {
 func newLedger(r *Report) *ledger {
 	return &ledger{
 		report: r, clusters: map[clusterKey]*cluster{}, said: map[[2]string][]statement{}, outcomes: map[string][]string{},
-		authors: map[string]*author{},
+		authors: map[string]*author{}, happened: map[string]map[string]happening{}, priors: map[string]prior{},
 	}
 }
 
@@ -152,6 +158,7 @@ func (l *ledger) add(ctx context.Context, api *client, r *record) error {
 	if r.Market == nil {
 		return nil
 	}
+	l.noteOutcome(r)
 	previous, err := l.previous(ctx, api, r)
 	if err != nil || r.Baseline == nil {
 		return err
@@ -203,14 +210,11 @@ func (l *ledger) previous(ctx context.Context, api *client, r *record) (*float64
 		return nil, nil
 	}
 	if last := said[len(said)-1]; !isSame(last) {
-		if _, asked := l.outcomes[r.Market.ID]; !asked {
-			names, err := api.outcomes(ctx, r.Market.ID)
-			if err != nil {
-				return nil, err
-			}
-			l.outcomes[r.Market.ID] = names
+		names, err := l.outcomesOf(ctx, api, r.Market.ID)
+		if err != nil {
+			return nil, err
 		}
-		if names := l.outcomes[r.Market.ID]; len(names) == 2 {
+		if len(names) == 2 {
 			if last.index == r.Market.OutcomeIndex && !slices.Contains(names, last.outcome) {
 				return &last.confidence, nil
 			}

@@ -21,7 +21,7 @@ func TestBoardNotBuilt(t *testing.T) {
 		case r.URL.Path == "/api/predictions":
 			fmt.Fprintf(w, `{"ok":true,"predictions":[%s],"nextCursor":null}`, prediction)
 		case r.URL.Query().Get("category") == "":
-			fmt.Fprint(w, `{"ok":true,"asOf":"2026-11-22T00:00:00Z","leaderboard":[],"nextCursor":null}`)
+			fmt.Fprint(w, `{"ok":true,"asOf":"2026-11-22T00:00:00Z","prior":{"mu":0.5,"tau":0.5,"kappa":100},"leaderboard":[],"nextCursor":null}`)
 		default:
 			fmt.Fprint(w, `{"ok":true,"asOf":null,"leaderboard":[],"nextCursor":null}`)
 		}

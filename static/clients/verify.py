@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 base = sys.argv[1].rstrip("/") if len(sys.argv) == 2 else sys.exit(__doc__)
-differences, moved = [], []
+differences, moved, priors = [], [], {}
 
 
 def differ(what, have, want):
@@ -212,7 +212,9 @@ def active(handle):  # others may be left out of the boards
 def read_clusters():
     records = sorted((r for _, page in pages("/api/predictions", "predictions") for r in page), key=lambda r: r["id"])
     said, index, clusters, unsure = defaultdict(dict), defaultdict(int), {}, set()
-    handles, published = {}, defaultdict(set)
+    handles, published, happened, waiting = {}, defaultdict(set), defaultdict(dict), []
+    # An open prediction may wait a quarter of an hour for its baseline, and then for the next reading of the markets.
+    settles_by = (datetime.now(timezone.utc) - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S")
     for r in records:
         handles[r["agent"]["id"]] = r["agent"]["handle"]
         if r["market"]:  # known even while a prediction is withheld
@@ -225,6 +227,12 @@ def read_clusters():
             differ(name + " brier", r["scores"]["brier"], (p - y) ** 2)
         if not market:
             continue
+        if y is not None:
+            first, other = happened[market["id"]].setdefault(market["outcome"], (y, r["id"]))
+            if not near(y, first):
+                differ(f"{name} y, unlike prediction {other} on the same outcome", y, first)
+        elif r["status"] == "open" and r["createdAt"] < settles_by:
+            waiting.append(r)
         key = (r["agent"]["id"], "e:" + market["event"] if market["event"] else "m:" + market["id"])
         first = {"category": market["category"] or "other", "day": (market["scheduledCloseAt"] or "")[:10]}
         new = {**first, "settled": "", "sum": [0, 0, 0], "n": 0, "disagrees": False}
@@ -265,7 +273,34 @@ def read_clusters():
         c["n"], c["settled"] = c["n"] + 1, c["settled"] or day
         if day != (c["day"] or c["settled"]):
             differ(name + " day", day, c["day"] or c["settled"])
+    check_outcomes(happened, waiting)
     return len(records), clusters, handles, published
+
+
+def check_outcomes(happened, waiting):  # a name that the market no longer has may be another one's, or wait for an admin
+    for market, named in happened.items():
+        ys = {name: y for name, (y, _) in named.items()}
+        if len(ys) < 2 or len(ys) == 2 and is_one(sum(ys.values())):
+            continue
+        now = [ys.get(name) for name in outcomes(market)]
+        if len(now) == 2 and None not in now and not is_one(sum(now)):
+            differ(f"market {market}: y of its two outcomes", now, "numbers that add up to 1")
+    for r in waiting:
+        named, outcome = happened.get(r["market"]["id"]), r["market"]["outcome"]
+        if named and (outcome in named or outcome in outcomes(r["market"]["id"])):
+            differ(f"prediction {r['id']}: status, as others on its market are settled", "open", "resolved")
+
+
+def is_one(total):  # a scalar market settles at the prices of its source, which may be rounded
+    return abs(total - 1) <= 0.01
+
+
+def check_prior(name, day, p):  # it can't be recomputed: it was estimated from the settlements before the day's first boards
+    p = {key: p[key] for key in ("kappa", "mu", "tau")}
+    if not (30 <= p["kappa"] <= 500 and 0 <= p["mu"] <= 0.5 <= p["tau"] <= 1):
+        differ(f"{name}: prior", p, "one within its bounds")
+    if p != priors.setdefault(day, p):
+        differ(f"{name}: prior, unlike another board of {day}", p, priors[day])
 
 
 def check_board(clusters, handles, published, window, days, category):
@@ -287,7 +322,12 @@ def check_board(clusters, handles, published, window, days, category):
             counted[agent].append((*c["sum"], day))
             disagreements[agent] += c["disagrees"]
     name, ranked = f"board {window} {category}".strip(), []
+    if page["asOf"]:
+        check_prior(name, last, page["prior"])
     for r in rows:
+        places = [r["rank"], r["rankLow"], r["rankHigh"]]
+        if (r["reference"] or r["provisional"] or r["reason"] is not None) and places != [None] * 3:
+            differ(f"{name}, {r['agent']['handle']}: rank of a row that has none", places, None)
         if r["reference"]:
             continue
         agent, prior, need = r["agent"]["id"], page["prior"], page.get("need")  # older releases don't say what a rank needs
@@ -306,7 +346,7 @@ def check_board(clusters, handles, published, window, days, category):
             if r["provisional"] and has or not r["provisional"] and lacks:
                 what = f"{who}provisional with {s.n} events, {disagreements[agent]} disagreements and {len(on)} publication days"
                 differ(what, r["provisional"], not r["provisional"])
-        if not r["provisional"] and not r["reason"]:
+        if not r["provisional"] and r["reason"] is None:
             ranked.append(r)
     for agent, missing in counted.items():
         if active(handles[agent]):
@@ -322,6 +362,7 @@ def check_board(clusters, handles, published, window, days, category):
 def read_all():
     differences.clear()
     moved.clear()
+    priors.clear()
     active.cache_clear()
     count, clusters, *agents = read_clusters()
     categories = ["", *sorted({c["category"] for c in clusters.values()})]
