@@ -218,7 +218,7 @@ func (o *readOperation) random(dice *rand.Rand, ids map[string]time.Time) string
 var (
 	echoed  = regexp.MustCompile(`"(from|to|nextCheckAt)":"[^"]*"`) // parameters repeated in the answer, and the next midnight
 	written = regexp.MustCompile(`2031-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	figures = regexp.MustCompile(`\d+(\.\d+)?`)
+	figures = regexp.MustCompile(`\b\d+(\.\d+)?\b`) // not a part of a random id
 )
 
 // leaks lists what an answer reveals about the time after T: a moment, the mark of a reading, an
