@@ -156,7 +156,7 @@ func (h *Hub) read(ctx context.Context) {
 		if idle {
 			return
 		}
-		list, _, err := h.chunks(ctx, after, newAtOnce)
+		list, oldest, err := h.chunks(ctx, after, newAtOnce)
 		if err != nil {
 			if ctx.Err() == nil {
 				h.log.Warn("updates not read; streams wait", "error", err)
@@ -167,11 +167,26 @@ func (h *Hub) read(ctx context.Context) {
 		if len(list) == 0 {
 			return
 		}
+		if oldest > after+1 {
+			h.jump(oldest - 1)
+		}
 		frames := framesOf(list)
 		for i := range frames {
 			frames[i].text = h.encode.Update(frames[i].update)
 		}
 		h.handOut(ctx, frames)
+	}
+}
+
+// jump tells every reader that isn't behind of a gap up to a number. The Sequencer has restarted the log.
+func (h *Hub) jump(upTo int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.position, h.recent = upTo, nil
+	for r := range h.readers {
+		if !r.behind && r.seen < upTo {
+			h.sendGap(r, upTo)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package update_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -10,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -323,6 +326,39 @@ func TestReaderBehindIsToldNoPosition(t *testing.T) {
 		}
 		if want := []string{"heartbeat", "heartbeat at 2000"}; !slices.Equal(slow.got, want) {
 			t.Errorf("got %q, want %q", slow.got, want)
+		}
+	})
+}
+
+// TestReaderOfARestartedLog checks that a reader that stays connected is told of the gap when the log restarts.
+func TestReaderOfARestartedLog(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		hub, _ := startHub(t, db)
+		reader := newSink()
+		if err := hub.Join(t.Context(), reader, update.Filter{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		next := func(updates, texts int) {
+			t.Helper()
+			fillLog(t, db, 1, updates)
+			hub.Wake()
+			for reader.count() < texts {
+				runtime.Gosched()
+			}
+		}
+		next(2, 3)
+		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return update.Restart(ctx, tx, start) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		next(1, 5)
+		for i := range reader.got {
+			reader.got[i] = strings.TrimSpace(reader.got[i])
+		}
+		gap := start.UnixMicro()
+		if want := []string{"heartbeat at 0", "1", "2", fmt.Sprint(gap), fmt.Sprint(gap + 1)}; !slices.Equal(reader.got, want) {
+			t.Errorf("got %q, want %q", reader.got, want)
 		}
 	})
 }

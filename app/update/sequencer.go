@@ -2,6 +2,7 @@ package update
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -78,7 +79,7 @@ func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
 	return generation.Moved(ctx, tx, generation.Updates)
 }
 
-// begin locks the head and returns its last number and the timeline of the server. If another timeline gave that
+// begin locks the head and returns its last number and the timeline to store with the next one. If another timeline gave that
 // number, later numbers may have been lost with it, so begin restarts the log.
 func (s *Sequencer) begin(ctx context.Context, tx bun.Tx) (last int64, timeline string, err error) {
 	var before string
@@ -94,7 +95,7 @@ func (s *Sequencer) begin(ctx context.Context, tx bun.Tx) (last int64, timeline 
 		}
 	}
 	head, err := readHead(ctx, selectHead(tx))
-	return head.Last, timeline, err
+	return head.Last, cmp.Or(timeline, before), err
 }
 
 // dequeue removes the oldest rows of the outbox and returns them.

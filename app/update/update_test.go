@@ -243,7 +243,6 @@ func TestSequencerCrashes(t *testing.T) {
 	})
 }
 
-// TestRolledBackUpdateIsNone checks that an update is rolled back with its change.
 // TestFailover checks that the numbers which a lost primary gave are not given again by the replica that was promoted
 // without them. A reader that has seen them would miss the other updates with the same numbers.
 func TestFailover(t *testing.T) {
@@ -281,6 +280,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
+// TestRolledBackUpdateIsNone checks that an update is rolled back with its change.
 func TestRolledBackUpdateIsNone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
