@@ -490,7 +490,9 @@ func TestVerifyOutcomes(t *testing.T) {
 		{yesNo, [2]made{resolved("Yes", 1), resolved("No", 0)}, ""},
 		{yesNo, [2]made{resolved("Yes", 1), resolved("No", 1)}, "market m%d:"},
 		{yesNo, [2]made{resolved("Yes", .5), resolved("No", .5)}, ""},
-		{yesNo, [2]made{resolved("Yes", .3), resolved("No", .6999)}, ""},
+		{yesNo, [2]made{resolved("Yes", .34), resolved("No", .67)}, ""}, // rounded
+		{yesNo, [2]made{resolved("Yes", .33), resolved("No", .66)}, ""},
+		{yesNo, [2]made{resolved("Yes", .3), resolved("No", .68)}, "market m%d:"},
 		{[]string{"A", "B", "C"}, [2]made{resolved("A", 0), resolved("B", 0)}, ""},
 		{[]string{"Up", "Down"}, [2]made{resolved("Yes", 1), resolved("Up", 1)}, ""}, // renamed
 		{yesNo, [2]made{resolved("Yes", 1), open("No")}, "prediction %d-1"},

@@ -5,7 +5,7 @@
 // only the public API, so anyone can run it against any installation.
 //
 // It can't tell whether a result is true, but all predictions on a market must agree on it: an outcome has one y, two
-// outcomes add up to 1, and no prediction is left open when the others settle. It uses κ, μ and τ as published, within
+// outcomes add up to 1, and no revealed prediction is left open when the others settle. It uses κ, μ and τ as published, within
 // their bounds and the same for all boards of a day.
 //
 // It leaves out the rows of Always 50 % and Consensus, because their predictions are not in the list of

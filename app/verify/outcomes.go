@@ -13,8 +13,8 @@ import (
 const settlesWithin = time.Hour
 
 // roundedWithin is how far from 1 the two values of a market of two outcomes may add up. A scalar market settles at the
-// prices of its source, which may be rounded.
-const roundedWithin = 0.01
+// prices of its source, which may be rounded to two decimals.
+const roundedWithin = 0.0101
 
 // happening is how far an outcome happened, as the first resolved prediction on it says.
 type happening struct {

@@ -291,8 +291,8 @@ def check_outcomes(happened, waiting):  # a name that the market no longer has m
             differ(f"prediction {r['id']}: status, as others on its market are settled", "open", "resolved")
 
 
-def is_one(total):  # a scalar market settles at the prices of its source, which may be rounded
-    return abs(total - 1) <= 0.01
+def is_one(total):  # a scalar market settles at the prices of its source, which may be rounded to two decimals
+    return abs(total - 1) <= 0.0101
 
 
 def check_prior(name, day, p):  # it can't be recomputed: it was estimated from the settlements before the day's first boards
@@ -364,6 +364,7 @@ def read_all():
     moved.clear()
     priors.clear()
     active.cache_clear()
+    outcomes.cache_clear()
     count, clusters, *agents = read_clusters()
     categories = ["", *sorted({c["category"] for c in clusters.values()})]
     rows = sum(check_board(clusters, *agents, w, d, c) for c in categories for w, d in (("30d", 30), ("90d", 90), ("365d", 365), ("all", 0)))
