@@ -20,9 +20,6 @@ import (
 
 const listRequest = "GET /api/intelligence/markets HTTP/1.1\r\nHost: x\r\nUser-Agent: bench/1.0\r\n\r\n"
 
-// usualCollection makes a program collect garbage as often as users' programs do.
-const usualCollection = "GOGC="
-
 // BenchmarkMarketsOverHTTP compares the whole server (limits and access log off) with a bare
 // fasthttp handler that sends the same bytes from the same buffers. Both are part of one run.
 // Compare the two ns/op.

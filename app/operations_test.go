@@ -27,7 +27,7 @@ func TestMetricsOfTheWholeProgram(t *testing.T) {
 	u.SetMarket("m1", nil)
 	settings := []string{
 		"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "POLYMARKET_URL=" + u.URL, "POLYMARKET_CLOB_URL=" + u.URL,
-		"REGISTRATION=open", "METRICS_ADDR=127.0.0.1:0",
+		"REGISTRATION=open", "METRICS_ADDR=127.0.0.1:0", usualCollection,
 	}
 	p := startProcess(t, settings, "serve")
 	p.until("/api/intelligence/markets", "", func(a map[string]any) bool { return dig(a, "markets", 0, "id") == "m1" })
@@ -49,6 +49,7 @@ func TestMetricsOfTheWholeProgram(t *testing.T) {
 		`pulsecast_http_requests_total{method="GET",route="unmatched",status="4xx"} 1`,
 		`pulsecast_http_refusals_total{code="invalid_credentials"} 1`,
 		`pulsecast_job_runs_total{result="ok",task="markets"} 1`,
+		`pulsecast_job_runs_total{result="ok",task="settlement"} 1`,
 		`pulsecast_job_runs_total{result="refused",task="news"} 1`,
 		`pulsecast_snapshot_records{feed="markets"} 1`, `pulsecast_snapshot_stale{feed="news"} 1`,
 		`pulsecast_database_up 1`, `pulsecast_build_info{`, `go_sql_open_connections{db_name="writer"} 1`, `go_gc_gogc_percent 60`,

@@ -77,6 +77,9 @@ func (b *buffer) String() string {
 	return b.all.String()
 }
 
+// usualCollection makes a program collect garbage as often as users' programs do.
+const usualCollection = "GOGC="
+
 // environment returns an environment without this machine's settings and without any source that
 // answers. The program spends memory to collect garbage less often than users' programs do.
 func environment(settings ...string) []string {

@@ -214,12 +214,17 @@ func TestJobs(t *testing.T) {
 		}()
 		panicky.Run(t.Context())
 	}()
+	odd := errors.New("odd")
+	if err := m.Task(t.Context(), "settlement", func() error { return odd }); !errors.Is(err, odd) {
+		t.Errorf("the task ends with %v", err)
+	}
 	m.LeaderboardBuilt(time.Second)
 	expect(t, scrape(t, m), map[string]float64{
 		`pulsecast_job_runs_total{result="ok",task="markets"}`:       1,
 		`pulsecast_job_runs_total{result="http_429",task="markets"}`: 1,
 		`pulsecast_job_runs_total{result="error",task="markets"}`:    1,
 		`pulsecast_job_runs_total{result="panic",task="news"}`:       1,
+		`pulsecast_job_runs_total{result="error",task="settlement"}`: 1,
 		`pulsecast_job_duration_seconds{task="markets"}`:             3,
 		`pulsecast_leaderboard_build_seconds{}`:                      1,
 	})
