@@ -73,11 +73,20 @@ func TestMethodText(t *testing.T) {
 		return fmt.Sprintf("| %s | %s | %s | %s | %s : 1 |", label, shown(s.Skill(100)), shown(p.BestGuess), rangeOf(s), odds)
 	}
 	odds := func(s score.Sums) float64 { o, _ := s.Odds(); return o }
+	mixed := map[float64]string{1.5: "1½", 1.25: "1¼"}
+	// Of 60 events, the early market of each settles No, and the late market of 6 settles Yes.
+	early, lateYes, lateNo := score.Edge(.05, .02, 0), score.Contribution(score.Edge(.5, .2, 1), 1), score.Contribution(score.Edge(.5, .2, 0), 1)
+	deadlines := score.Tally{N: 60, S: 60*early + 6*lateYes}
+	if early+score.Points(math.Round(.2*float64(lateYes)+.8*float64(lateNo))) >= 0 {
+		t.Error("the example of two deadlines has an expectation above zero")
+	}
 	for _, want := range []string{
 		"31 settled events", "(16 on", "17 different UTC days", "less than 1234 US dollars of liquidity", "make simulate",
 		"300 ranked agents", fmt.Sprintf("about %.1f of them would be called proven", score.ProvenByChance(300)),
 		fmt.Sprintf("about %v %% ever reached %v : 1", 100*score.ChanceProven, score.ProvenOdds),
 		fmt.Sprintf("- q = %v.", q),
+		fmt.Sprintf("a skill of +%.2f for a time", deadlines.Skill(100)),
+		"paid " + mixed[score.Weight(0)+score.Weight(1)] + " times", "paid " + mixed[score.Weight(0)+score.Weight(2)] + " times, and at most 4/3",
 		fmt.Sprintf("**+%v**", score.Edge(.7, q, 1).Float()),
 		strings.Replace(fmt.Sprintf("**%v**", score.Edge(.7, q, 0).Float()), "-", "−", 1),
 		fmt.Sprintf("q would be %v and the edge 0", inside),
