@@ -21,7 +21,8 @@ const refreshLeeway = 10 * time.Second
 // it.
 var ErrReused = errors.New("refresh token used before")
 
-// RefreshToken renews the tokens of a grant, once. Only its hash is stored, until it is used or 100 newer ones are stored.
+// RefreshToken renews the tokens of a grant, once. Only its hash is stored, until it is used or 100 newer ones are
+// stored.
 type RefreshToken struct {
 	bun.BaseModel `bun:"table:refresh_tokens,alias:r"`
 

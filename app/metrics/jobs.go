@@ -12,7 +12,8 @@ import (
 )
 
 // jobs counts the runs of the worker's jobs on this node. The runs of "markets" and "news" are the
-// ticks of ingest. "settlement" is the part of "markets" that follows a reading. The label is task, because job has another meaning in Prometheus.
+// ticks of ingest. "settlement" is the part of "markets" that follows a reading. The label is task, because job has
+// another meaning in Prometheus.
 type jobs struct {
 	runs     *prometheus.CounterVec
 	duration *prometheus.HistogramVec

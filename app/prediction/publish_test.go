@@ -796,7 +796,7 @@ func TestCursorPast(t *testing.T) {
 	})
 }
 
-// TestTryWrite checks that a node on which nobody publishes finds out that the database takes no writes.
+// TestTryWrite checks that a node notices a database that refuses writes, even if nobody publishes.
 func TestTryWrite(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -330,7 +330,7 @@ func TestReaderBehindIsToldNoPosition(t *testing.T) {
 	})
 }
 
-// TestReaderOfARestartedLog checks that a reader that stays connected is told of the gap when the log restarts.
+// TestReaderOfARestartedLog checks that a connected reader gets a gap when the log restarts.
 func TestReaderOfARestartedLog(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

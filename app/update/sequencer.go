@@ -79,8 +79,8 @@ func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
 	return generation.Moved(ctx, tx, generation.Updates)
 }
 
-// begin locks the head and returns its last number and the timeline to store with the next one. If another timeline gave that
-// number, later numbers may have been lost with it, so begin restarts the log.
+// begin locks the head. It returns the last number, and the timeline to store with the next one. If another timeline
+// gave the last number, later numbers may have been lost with it, so begin restarts the log.
 func (s *Sequencer) begin(ctx context.Context, tx bun.Tx) (last int64, timeline string, err error) {
 	var before string
 	if err := database.ForUpdate(tx.NewSelect().Table("update_head").Column("timeline").Where("id = 1")).Scan(ctx, &before); err != nil {

@@ -121,7 +121,8 @@ func (Store) Chunks(ctx context.Context, db bun.IDB, after int64, most int) (lis
 // Restart moves the log to numbers that were never assigned. Call it after the database was restored from a
 // backup. Otherwise the numbers assigned since the backup would be assigned again to other updates. The Sequencer
 // calls it after a failover. All earlier cursors expire, and streams get a gap. The new number is made from the
-// current time, so that a backup can be restored twice. Numbers stay below 2^53, as JavaScript requires, until the year 2255.
+// current time, so that a backup can be restored twice. Numbers stay below 2^53, as JavaScript requires, until the
+// year 2255.
 func Restart(ctx context.Context, tx bun.Tx, now time.Time) error {
 	const more = 1_000_000_000 // more numbers than were assigned since the backup, in case the clock went back
 	_, err := tx.NewRaw(`UPDATE update_head SET last = CASE WHEN last + ?0 > ?1 THEN last + ?0 ELSE ?1 END,

@@ -5,8 +5,8 @@
 // only the public API, so anyone can run it against any installation.
 //
 // It can't tell whether a result is true, but all predictions on a market must agree on it: an outcome has one y, two
-// outcomes add up to 1, and no revealed prediction is left open when the others settle. It uses κ, μ and τ as published, within
-// their bounds and the same for all boards of a day.
+// outcomes add up to 1, and no revealed prediction is left open when the others settle. It uses κ, μ and τ as
+// published, if they are within their bounds and the same for all boards of a day.
 //
 // It leaves out the rows of Always 50 % and Consensus, because their predictions are not in the list of
 // predictions. It can't check which agents are over the limit per owner, because owners are private. It accepts that an
