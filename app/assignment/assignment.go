@@ -225,9 +225,9 @@ func (s Store) addConsensus(ctx context.Context, db bun.IDB, list []Listed) erro
 	return nil
 }
 
-// MarkDone sets Done for the assignments that an agent has answered, with one query. An answer to an assignment
-// without a market has its title. It is looked for among the agent's newest 1,000 predictions. MarkDone does
-// nothing for uuid.Nil.
+// MarkDone sets Done for the assignments that an agent has answered, with one query. It looks at the agent's newest
+// prediction on each market, because the earlier ones may be many. An answer to an assignment without a market has its
+// title. It is looked for among the agent's newest 1,000 predictions. MarkDone does nothing for uuid.Nil.
 func (Store) MarkDone(ctx context.Context, db bun.IDB, list []Listed, agentID uuid.UUID) error {
 	if len(list) == 0 || agentID == uuid.Nil {
 		return nil
@@ -237,7 +237,8 @@ func (Store) MarkDone(ctx context.Context, db bun.IDB, list []Listed, agentID uu
 		ids = append(ids, a.ID)
 	}
 	var done []uuid.UUID
-	onMarket := prediction.SelectBy(db, agentID).Where("p.market_id = s.market_id").Where("p.created_at >= s.opens_at")
+	newest := prediction.SelectBy(db, agentID).Where("p.market_id = s.market_id").OrderExpr("p.id DESC").Limit(1)
+	onMarket := db.NewSelect().TableExpr("(?) AS p", newest).Where("p.created_at >= s.opens_at")
 	byTitle := prediction.SelectNewestBy(db, agentID).Column("p.title").Where("lower(p.title) = lower(s.title)").Where("p.created_at >= s.opens_at")
 	err := db.NewSelect().Model((*Assignment)(nil)).Column("s.id").Where("s.id IN (?)", bun.List(ids)).
 		Where("EXISTS (?) OR (s.market_id IS NULL AND EXISTS (?))", onMarket, byTitle).

@@ -264,6 +264,23 @@ func TestClosing(t *testing.T) {
 	})
 }
 
+func register(t *testing.T, db *database.DB, id uuid.UUID) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), `INSERT INTO agents (id, handle, name, kind, status, sample, created_at)
+		VALUES (?, ?, 'n', 'agent', 'active', ?, ?)`, id, id.String(), false, start); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func publish(t *testing.T, db *database.DB, agent uuid.UUID, market, title string, at time.Time) {
+	t.Helper()
+	p := &prediction.Prediction{ID: database.NewID(at), AgentID: agent, Title: title, Thesis: "t", HorizonAt: at, Category: "c",
+		Evidence: []prediction.Evidence{}, MarketID: market, BaselineState: prediction.Pending, Status: prediction.Open, CreatedAt: at}
+	if err := prediction.Add(t.Context(), db, p); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCountsAndDone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -274,22 +291,12 @@ func TestCountsAndDone(t *testing.T) {
 		}
 		me, other := uuid.New(), uuid.New()
 		for _, id := range []uuid.UUID{me, other} {
-			if _, err := db.ExecContext(t.Context(), `INSERT INTO agents (id, handle, name, kind, status, sample, created_at)
-				VALUES (?, ?, 'n', 'agent', 'active', ?, ?)`, id, id.String(), false, start); err != nil {
-				t.Fatal(err)
-			}
+			register(t, db, id)
 		}
-		publish := func(agent uuid.UUID, market, title string, at time.Time) {
-			p := &prediction.Prediction{ID: database.NewID(at), AgentID: agent, Title: title, Thesis: "t", HorizonAt: at, Category: "c",
-				Evidence: []prediction.Evidence{}, MarketID: market, BaselineState: prediction.Pending, Status: prediction.Open, CreatedAt: at}
-			if err := prediction.Add(t.Context(), db, p); err != nil {
-				t.Fatal(err)
-			}
-		}
-		publish(me, "a", "x", start.Add(time.Minute))
-		publish(other, "a", "x", start.Add(time.Minute))
-		publish(me, "b", "x", start.Add(-time.Minute)) // before the assignment opened
-		publish(me, "", "WILL it rain?", start.Add(time.Minute))
+		publish(t, db, me, "a", "x", start.Add(time.Minute))
+		publish(t, db, other, "a", "x", start.Add(time.Minute))
+		publish(t, db, me, "b", "x", start.Add(-time.Minute)) // before the assignment opened
+		publish(t, db, me, "", "WILL it rain?", start.Add(time.Minute))
 		want := map[string][2]string{"Will a?": {"2 true", "2 true"}, "Will b?": {"1 false", "1 false"}, "Will it rain?": {"0 true", "0 false"}}
 		for i, agent := range []uuid.UUID{me, other} {
 			for _, a := range list(t, db, agent, start.Add(time.Hour)) {
@@ -299,6 +306,38 @@ func TestCountsAndDone(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDoneRows checks that an agent's earlier predictions on an assigned market aren't read. It needs row counts, which
+// only Postgres gives.
+func TestDoneRows(t *testing.T) {
+	t.Parallel()
+	db := dbtest.OpenPlain(t, database.Postgres)
+	insert(t, db, listed("a", "sport", 3, 0.5, 20*days))
+	choose(t, db, start)
+	me := uuid.New()
+	register(t, db, me)
+	const earlier = 300
+	for i := range earlier {
+		publish(t, db, me, "a", "x", start.Add(time.Duration(i-earlier)*time.Minute))
+	}
+	open := list(t, db, uuid.Nil, start.Add(time.Hour))
+	for _, done := range []bool{false, true} {
+		if done {
+			publish(t, db, me, "a", "x", start.Add(time.Minute))
+		}
+		explained := dbtest.Explain(t, db, func(db *database.DB) {
+			if err := store.MarkDone(t.Context(), db.Reader, open, me); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if len(open) != 1 || open[0].Done != done {
+			t.Errorf("got %+v, want one assignment with done %t", open, done)
+		}
+		if n := dbtest.TouchedRows(explained); n > 10 {
+			t.Errorf("done %t: read %d rows after %d earlier predictions, want at most 10", done, n, earlier)
+		}
+	}
 }
 
 func TestWrittenByAdmin(t *testing.T) {
