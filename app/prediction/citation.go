@@ -47,26 +47,38 @@ func citationsWrite(list []citation) database.Write {
 	return database.NewInsert("citations", list, "")
 }
 
+const (
+	// MaxCitations is the largest number of citations of a signal that are counted.
+	MaxCitations = 1000
+	// citationsLooked is how many of the newest citations of a signal are looked at for ones whose texts are shown.
+	citationsLooked = 100
+)
+
 // Cited holds the predictions that cite a signal.
 type Cited struct {
-	Total  int64    // includes predictions with hidden texts
+	// Total includes predictions with hidden texts. MaxCitations + 1 stands for any larger number.
+	Total  int64
 	Newest []Record // only predictions whose texts are shown, newest first
 }
 
 // CitedBy finds the predictions that cite each of these signals of one kind. It returns at most limit
-// predictions per signal, and leaves out signals without citations. Its cost grows with the number of signals
-// and their citations, not with the number of predictions.
+// predictions per signal, of the newest hundred, and leaves out signals without citations. Its cost grows only with the
+// number of signals.
 func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []string, limit int) (map[string]Cited, error) {
 	if len(ids) == 0 {
 		return nil, nil
+	}
+	counts, args := make([]string, len(ids)), make([]any, len(ids))
+	for i, id := range ids {
+		some := db.NewSelect().Model((*citation)(nil)).Column("c.signal_id").Where("c.kind = ?", kind).Where("c.signal_id = ?", id).
+			Limit(MaxCitations + 1)
+		counts[i], args[i] = "SELECT signal_id, COUNT(*) AS total FROM (?) AS t GROUP BY signal_id", some
 	}
 	var totals []struct {
 		SignalID string
 		Total    int64
 	}
-	err := db.NewSelect().Model((*citation)(nil)).Column("signal_id").ColumnExpr("COUNT(*) AS total").
-		Where("kind = ?", kind).Where("signal_id IN ?", bun.Tuple(ids)).Group("signal_id").Scan(ctx, &totals)
-	if err != nil {
+	if err := db.NewRaw(strings.Join(counts, " UNION ALL "), args...).Scan(ctx, &totals); err != nil {
 		return nil, fmt.Errorf("count citations: %w", err)
 	}
 	out := make(map[string]Cited, len(totals))
@@ -119,9 +131,11 @@ func newestCitations(
 ) ([]citation, error) {
 	parts, args := make([]string, len(ids)), make([]any, len(ids))
 	for i, id := range ids {
-		one := db.NewSelect().Model((*citation)(nil)).
+		newest := db.NewSelect().Model((*citation)(nil)).Where("c.kind = ?", kind).Where("c.signal_id = ?", id).
+			OrderExpr("c.prediction_id DESC").Limit(citationsLooked)
+		one := db.NewSelect().TableExpr("(?) AS c", newest).ColumnExpr("c.*").
 			Join("JOIN predictions AS p ON p.agent_id = c.agent_id AND p.id = c.prediction_id").
-			Where("c.kind = ?", kind).Where("c.signal_id = ?", id).OrderExpr("c.prediction_id DESC").Limit(int64(limit))
+			OrderExpr("c.prediction_id DESC").Limit(int64(limit))
 		parts[i], args[i] = "SELECT * FROM (?) AS t", whereTexts(one, viewer)
 	}
 	var list []citation

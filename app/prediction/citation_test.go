@@ -70,3 +70,49 @@ func TestCitedBy(t *testing.T) {
 		}
 	})
 }
+
+// TestCitationRows checks that the rows read for a signal don't grow with its citations, even if an admin has hidden
+// the texts of all of them.
+func TestCitationRows(t *testing.T) {
+	t.Parallel()
+	db := dbtest.OpenPlain(t, database.Postgres) // only Postgres counts rows
+	const agents, each = 10, 500
+	past.write(t, db, 1, agents*each)
+	exec := func(query string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("INSERT INTO citations (kind, signal_id, prediction_id, agent_id) SELECT 'news', 'n1', id, agent_id FROM predictions")
+	exec("INSERT INTO citations (kind, signal_id, prediction_id, agent_id) SELECT 'news', 'n2', id, agent_id FROM predictions ORDER BY id DESC LIMIT 7")
+	exec("ANALYZE")
+	for _, c := range []struct {
+		name, hide string
+		newest     int
+	}{
+		{"shown", "", 5},
+		{"hidden", "UPDATE predictions SET hidden = TRUE", 0},
+	} {
+		if c.hide != "" {
+			exec(c.hide)
+		}
+		var cited map[string]prediction.Cited
+		explained := dbtest.Explain(t, db, func(db *database.DB) {
+			var err error
+			cited, err = prediction.Store{}.CitedBy(t.Context(), db.Reader, prediction.SignalNews, []string{"n1", "n2", "n3"}, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		if len(cited) != 2 || cited["n1"].Total != prediction.MaxCitations+1 || cited["n2"].Total != 7 || len(cited["n1"].Newest) != c.newest {
+			t.Errorf("%s: got %d signals, totals %d and %d, %d newest", c.name, len(cited), cited["n1"].Total, cited["n2"].Total, len(cited["n1"].Newest))
+		}
+		if n := dbtest.TouchedRows(explained); n > 1500 {
+			t.Errorf("%s: read %d rows of %d citations, want at most 1500", c.name, n, agents*each)
+			for _, e := range explained {
+				t.Logf("%d rows: %s", e.Rows, e.Query)
+			}
+		}
+	}
+}

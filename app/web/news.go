@@ -79,7 +79,8 @@ func (s *Site) citedNews(ctx context.Context, found []news.Item) ([]pages.NewsIt
 	for i := range found {
 		items[i] = s.newsProps(&found[i])
 		by := cited[found[i].ID]
-		items[i].CitedBy, items[i].Cited = s.predictionList(by.Newest), int(by.Total)
+		items[i].CitedBy, items[i].Cited = s.predictionList(by.Newest), int(min(by.Total, prediction.MaxCitations))
+		items[i].MoreCited = by.Total > prediction.MaxCitations
 	}
 	return items, nil
 }
