@@ -197,6 +197,16 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 // publishParts publishes a row that has both parts. If the publication is refused for good, it deletes the
 // row and returns the refusal.
 func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) (refusal, err error) {
+	// An expired Idempotency-Key can't tell any more that a node published the row before it crashed.
+	if p.now().Sub(s.BeganAt) >= AnswersKept {
+		latest, err := LatestOf(ctx, p.db.Reader, s.AgentID, []string{s.MarketID})
+		if err != nil {
+			return nil, err
+		}
+		if l, ok := latest[s.MarketID]; ok && l.Confidence == *s.Confidence && !l.CreatedAt.Before(s.BeganAt) {
+			return nil, p.endParts(ctx, s, markPublished, database.Now(p.now()))
+		}
+	}
 	d := draftOf(s.MarketID, s.Confidence, s.Thesis)
 	if wrong := d.Check(p.now()); len(wrong) > 0 {
 		err = problem.InvalidPrediction(wrong...)
@@ -212,10 +222,13 @@ func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) (
 	if err != nil {
 		return nil, err
 	}
-	return nil, p.endParts(ctx, s, "UPDATE prediction_parts SET published_at = ? WHERE agent_id = ? AND market_id = ? AND id = ?", database.Now(p.now()))
+	return nil, p.endParts(ctx, s, markPublished, database.Now(p.now()))
 }
 
-const forgetParts = "DELETE FROM prediction_parts WHERE agent_id = ? AND market_id = ? AND id = ?"
+const (
+	markPublished = "UPDATE prediction_parts SET published_at = ? WHERE agent_id = ? AND market_id = ? AND id = ?"
+	forgetParts   = "DELETE FROM prediction_parts WHERE agent_id = ? AND market_id = ? AND id = ?"
+)
 
 func (p *Publisher) endParts(ctx context.Context, s *parts, query string, args ...any) error {
 	return p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
@@ -227,11 +240,12 @@ func (p *Publisher) endParts(ctx context.Context, s *parts, query string, args .
 }
 
 // PublishParts publishes the confidences that arrived before the given time and wait for a thesis, oldest
-// first. One from the future arrived while a clock was ahead, and doesn't wait until then. It also publishes rows with both parts whose publication was interrupted. more reports whether some
-// may be left. A refused one doesn't stop the others.
+// first. One from the future arrived while a clock was ahead, and doesn't wait until then. It also publishes rows with
+// both parts whose publication was interrupted. more reports whether some may be left. A refused one doesn't stop the
+// others.
 func (p *Publisher) PublishParts(ctx context.Context, before time.Time) (more bool, err error) {
 	var list []parts
-	err = p.db.Reader.NewSelect().Model(&list).Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").
+	err = selectWaiting(p.db.Reader.NewSelect().Model(&list)).
 		Where("?", database.UpTo("s.began_at", before, before)).OrderExpr("s.began_at").Limit(maxParts).Scan(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for waiting parts: %w", err)
@@ -286,16 +300,30 @@ func (p *Publisher) claim(ctx context.Context, found *parts) (s *parts, err erro
 
 // PartsWait reports whether any confidence waits for a thesis.
 func PartsWait(ctx context.Context, db bun.IDB) (bool, error) {
-	found, err := db.NewSelect().Model((*parts)(nil)).Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").Exists(ctx)
+	found, err := selectWaiting(db.NewSelect().Model((*parts)(nil))).Exists(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for waiting parts: %w", err)
 	}
 	return found, nil
 }
 
-// ForgetParts deletes one batch of expired rows. more reports whether some may be left.
+// ForgetParts deletes one batch of expired rows. more reports whether some may be left. It deletes none while one of
+// them is still to be published, as after a day without a worker.
 func (p *Publisher) ForgetParts(ctx context.Context) (more bool, err error) {
-	return database.Prune(ctx, p.db, "prediction_parts", "began_at", p.now().Add(-PartsKept), "agent_id", "market_id")
+	before := p.now().Add(-PartsKept)
+	waits, err := selectWaiting(p.db.NewSelect().Model((*parts)(nil))).Where("s.began_at < ?", database.Now(before)).Exists(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for expired parts: %w", err)
+	}
+	if waits {
+		return false, nil
+	}
+	return database.Prune(ctx, p.db, "prediction_parts", "began_at", before, "agent_id", "market_id")
+}
+
+// selectWaiting selects the rows whose confidence isn't published yet.
+func selectWaiting(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL")
 }
 
 // WaitingPart is a confidence that waits for a thesis.
@@ -311,8 +339,8 @@ func WaitingParts(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketIDs 
 		return found, nil
 	}
 	var list []parts
-	err := db.NewSelect().Model(&list).Where("s.agent_id = ?", agentID).Where("s.market_id IN (?)", bun.List(marketIDs)).
-		Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").Scan(ctx)
+	err := selectWaiting(db.NewSelect().Model(&list)).Where("s.agent_id = ?", agentID).Where("s.market_id IN (?)", bun.List(marketIDs)).
+		Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting parts: %w", err)
 	}

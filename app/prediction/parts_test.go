@@ -290,6 +290,36 @@ func TestPartsAfterACrash(t *testing.T) {
 	})
 }
 
+// TestPartsWithoutAWorker checks that after two days without a worker, each accepted confidence is published exactly
+// once, although the expired rows and answers may be deleted first.
+func TestPartsWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	eachAuthor(t, func(t *testing.T, d *author) {
+		d.add(t, "1", "0.6")
+		d.add(t, "2", "0.3")
+		d.add(t, "2", "Why.")
+		if _, err := d.db.ExecContext(t.Context(), "UPDATE prediction_parts SET published_at = NULL"); err != nil { // a crash
+			t.Fatal(err)
+		}
+		d.wait(48 * time.Hour)
+		for range 2 {
+			if _, err := d.ForgetParts(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.ForgetAnswers(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.PublishParts(t.Context(), d.now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.expect(t, "2 0.3 Why.", "1 0.6 "+prediction.WithoutThesis)
+		if n, err := d.db.NewSelect().Table("prediction_parts").Count(t.Context()); err != nil || n != 0 {
+			t.Errorf("%d expired rows are left, error %v", n, err)
+		}
+	})
+}
+
 // TestPartsAtOnce checks that both parts, sent several times at once, make one prediction.
 func TestPartsAtOnce(t *testing.T) {
 	t.Parallel()
