@@ -81,11 +81,7 @@ func TestRestoreThatFailsAfterItsCommit(t *testing.T) {
 	address := dbtest.URL(t, database.Postgres)
 	insert(t, open(t, address), noon)
 	file, _ := mustMake(t, address)
-	tools, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_restore")
-	if err != nil || len(tools) == 0 {
-		t.Fatalf("pg_restore is not installed (error %v)", err)
-	}
-	script := "#!/bin/sh\n" + tools[len(tools)-1] + ` "$@" && case "$*" in *--single-transaction*) exit 1;; esac` + "\n"
+	script := "#!/bin/sh\n" + newest(t, "pg_restore") + ` "$@" && case "$*" in *--single-transaction*) exit 1;; esac` + "\n"
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "pg_restore"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
@@ -107,4 +103,40 @@ func TestRestoreThatFailsAfterItsCommit(t *testing.T) {
 	if r, err := backup.Restore(t.Context(), target, file, clock); err != nil || r.Predictions != 1 {
 		t.Errorf("the second restore: %+v, error %v", r, err)
 	}
+}
+
+// TestVerificationKeepsNoSnapshot checks that a backup's snapshot has ended when the backup is verified. While there is a
+// snapshot, Postgres keeps every version of a row.
+func TestVerificationKeepsNoSnapshot(t *testing.T) {
+	address := dbtest.URL(t, database.Postgres)
+	folder := t.TempDir()
+	seen := filepath.Join(folder, "seen")
+	// The verification runs pg_restore. Here it first counts the transactions on the database, without its own.
+	script := "#!/bin/sh\n" + `"` + newest(t, "psql") + `" -XAtc "SELECT COUNT(*) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL" "` + address + `" >> "` + seen + `" &&
+		exec "` + newest(t, "pg_restore") + `" "$@"` + "\n"
+	if err := os.WriteFile(filepath.Join(folder, "pg_restore"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	mustMake(t, address)
+	got, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range strings.Fields(string(got)) {
+		if n != "0" {
+			t.Errorf("during the verification, the database had %s open transactions", n)
+		}
+	}
+}
+
+// newest returns the path of a client program of Postgres.
+func newest(t *testing.T, name string) string {
+	t.Helper()
+	tools, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if err != nil || len(tools) == 0 {
+		t.Fatalf("%s is not installed (error %v)", name, err)
+	}
+	return tools[len(tools)-1]
 }

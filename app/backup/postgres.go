@@ -21,32 +21,10 @@ import (
 var errPooled = errors.New("DATABASE_URL leads through a connection pooler, whose other clients would find no tables after pg_dump or " +
 	"pg_restore: name Postgres itself")
 
-// writePostgres counts the predictions in a snapshot and runs pg_dump on the same snapshot.
-func writePostgres(ctx context.Context, address, temp string) (r *Report, err error) {
-	conn, err := pgx.Connect(ctx, address)
+// writePostgres dumps a database and verifies the dump.
+func writePostgres(ctx context.Context, address, temp string) (*Report, error) {
+	predictions, err := dumpPostgres(ctx, address, temp)
 	if err != nil {
-		return nil, fmt.Errorf("connect to Postgres: %w", err)
-	}
-	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	if pooled, err := database.IsPooled(ctx, conn); err != nil || pooled {
-		return nil, cmp.Or(err, errPooled)
-	}
-	dump, err := toolFor(ctx, conn, "pg_dump")
-	if err != nil {
-		return nil, err
-	}
-	snapshot, predictions, err := beginSnapshot(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
-	// pg_dump must write the rows of partitions under the name of the whole table, because
-	// inspectPostgres counts by that name.
-	cmd, err := client(ctx, dump, address, "--format=custom", "--no-owner", "--no-privileges", "--no-password",
-		"--load-via-partition-root", "--snapshot="+snapshot, "--file="+temp)
-	if err != nil {
-		return nil, err
-	}
-	if err := run(cmd); err != nil {
 		return nil, err
 	}
 	got, err := inspectPostgres(ctx, temp)
@@ -57,6 +35,35 @@ func writePostgres(ctx context.Context, address, temp string) (r *Report, err er
 		return nil, fmt.Errorf("the backup has %d predictions, but the database had %d", got.Predictions, predictions)
 	}
 	return &Report{Kind: database.Postgres, Predictions: predictions}, nil
+}
+
+// dumpPostgres counts the predictions in a snapshot and runs pg_dump on the same snapshot. The snapshot ends with it,
+// because Postgres keeps every earlier version of a row for as long as a snapshot may show it.
+func dumpPostgres(ctx context.Context, address, temp string) (predictions int64, err error) {
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return 0, fmt.Errorf("connect to Postgres: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	if pooled, err := database.IsPooled(ctx, conn); err != nil || pooled {
+		return 0, cmp.Or(err, errPooled)
+	}
+	dump, err := toolFor(ctx, conn, "pg_dump")
+	if err != nil {
+		return 0, err
+	}
+	snapshot, predictions, err := beginSnapshot(ctx, conn)
+	if err != nil {
+		return 0, err
+	}
+	// pg_dump must write the rows of partitions under the name of the whole table, because
+	// inspectPostgres counts by that name.
+	cmd, err := client(ctx, dump, address, "--format=custom", "--no-owner", "--no-privileges", "--no-password",
+		"--load-via-partition-root", "--snapshot="+snapshot, "--file="+temp)
+	if err != nil {
+		return 0, err
+	}
+	return predictions, run(cmd)
 }
 
 // beginSnapshot begins a transaction and exports its snapshot, which others can use while the
