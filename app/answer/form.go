@@ -23,8 +23,14 @@ const (
 	Gzip     = "gzip"
 )
 
-// Codings lists the compressed codings of every answer, the preferred one first.
-var Codings = []string{Brotli, Zstd, Gzip}
+// The compressed codings of every answer, the preferred one first.
+var (
+	// Codings has the smallest one first, for an answer that is made once and sent often.
+	Codings = []string{Brotli, Zstd, Gzip}
+	// QuickCodings is for an answer that a request makes. A list of 24 predictions (40 KB) takes 0.27 ms with zstd,
+	// 0.15 ms with gzip and 1 ms with brotli, and becomes 7.6, 8.1 and 7.0 KB.
+	QuickCodings = []string{Zstd, Gzip, Brotli}
+)
 
 // CompressFrom is the size in bytes of the smallest body that is worth compressing. A smaller one
 // saves less than one packet.
@@ -109,8 +115,7 @@ var (
 		zstd.WithWindowSize(1<<windowBits), zstd.WithLowerEncoderMem(true))
 )
 
-// Compress encodes a body, at a level that takes about a millisecond for a hundred records.
-// Higher levels save one or two per cent. An unknown coding returns the body.
+// Compress encodes a body. Higher levels than ours save one or two per cent. An unknown coding returns the body.
 func Compress(body []byte, coding string) []byte {
 	switch coding {
 	case Brotli:

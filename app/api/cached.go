@@ -104,7 +104,7 @@ func (a *API) load(
 	if shared && query.Current {
 		cost = httpserver.Listing // it may be made whenever anything was published, and not only a few times a second
 	}
-	coding := httpserver.PreferredCoding(c.Context())
+	coding := httpserver.QuickCoding(c.Context())
 	return a.answers.Load(c.UserContext(), query, func(ctx context.Context) (*answer.Answer, error) {
 		finish := func() (made *answer.Answer, err error) {
 			if made, err = produce(ctx); err == nil {
@@ -168,7 +168,7 @@ func caching(c *fiber.Ctx) string {
 
 // sendAnswer sends the form that the request prefers, or 304.
 func sendAnswer(c *fiber.Ctx, a *answer.Answer, cacheControl string) {
-	sendForm(c.Context(), httpserver.Preferred(a, httpserver.PreferredCoding(c.Context())), cacheControl)
+	sendForm(c.Context(), httpserver.Preferred(a, httpserver.QuickCoding(c.Context())), cacheControl)
 }
 
 func sendForm(ctx *fasthttp.RequestCtx, f *answer.Form, cacheControl string) {

@@ -81,7 +81,7 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx, admit signal.Admit)
 func sendMatching[T any](
 	ctx *fasthttp.RequestCtx, feed *signal.Feed[T], limit int, match func(s *signal.Snapshot[T], i int, record *T) bool, admit signal.Admit,
 ) error {
-	form, err := feed.Matching(limit, httpserver.PreferredCoding(ctx), match, admit)
+	form, err := feed.Matching(limit, httpserver.QuickCoding(ctx), match, admit)
 	if err == nil {
 		sendForm(ctx, form, signalCaching)
 	}

@@ -9,9 +9,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/answer"
 )
 
-// PreferredCoding returns the coding of answers that a request prefers.
+// PreferredCoding returns the coding of answer.Codings that a request prefers.
 func PreferredCoding(fctx *fasthttp.RequestCtx) string {
 	return AcceptEncoding(fctx, answer.Codings...)
+}
+
+// QuickCoding returns the coding of answer.QuickCodings that a request prefers.
+func QuickCoding(fctx *fasthttp.RequestCtx) string {
+	return AcceptEncoding(fctx, answer.QuickCodings...)
 }
 
 // Preferred returns the form of an answer in a coding. A small body isn't compressed.
@@ -34,7 +39,7 @@ func compress(fctx *fasthttp.RequestCtx) {
 		return
 	}
 	addVary(h, fiber.HeaderAcceptEncoding)
-	coding := PreferredCoding(fctx)
+	coding := QuickCoding(fctx)
 	if coding == answer.Identity {
 		return
 	}

@@ -322,5 +322,5 @@ func preferred(c *fiber.Ctx, page *answer.Answer) *answer.Form {
 	if headOf(page).contentType == pictureType { // it is compressed already
 		return page.Form(answer.Identity)
 	}
-	return httpserver.Preferred(page, httpserver.PreferredCoding(c.Context()))
+	return httpserver.Preferred(page, httpserver.QuickCoding(c.Context()))
 }
