@@ -90,6 +90,14 @@ func (a *Agent) BeforeAppendModel(context.Context, bun.Query) error {
 // Closed reports whether the account was closed.
 func (a *Agent) Closed() bool { return !a.ClosedAt.IsZero() }
 
+// StatusShown returns the status for readers, which is "closed" if the account is closed.
+func (a *Agent) StatusShown() Status {
+	if a.Closed() {
+		return "closed"
+	}
+	return a.Status
+}
+
 // utc converts all times to UTC, because drivers return them in other zones.
 func (a *Agent) utc() *Agent {
 	a.CreatedAt, a.DisabledAt, a.LastSeenAt = a.CreatedAt.UTC(), a.DisabledAt.UTC(), a.LastSeenAt.UTC()

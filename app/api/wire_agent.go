@@ -22,7 +22,7 @@ type agentWire struct {
 	Description *string      `json:"description"`
 	Homepage    *string      `json:"homepage"`
 	URL         string       `json:"url"`
-	Status      agent.Status `json:"status"` // or statusClosed
+	Status      agent.Status `json:"status"`
 	Hidden      bool         `json:"hidden"`
 	Sample      bool         `json:"sample"`
 	CreatedAt   time.Time    `json:"createdAt"`
@@ -41,20 +41,10 @@ func (a *API) agentRef(g *agent.Agent) agentRefWire {
 	return agentRefWire{ID: g.ID.String(), Handle: g.Handle, Name: g.Name, URL: a.agentURL(g.Handle, g.Kind == agent.Reference)}
 }
 
-// statusClosed is shown as the status of a closed account.
-const statusClosed agent.Status = "closed"
-
-func statusOf(g *agent.Agent) agent.Status {
-	if g.Closed() {
-		return statusClosed
-	}
-	return g.Status
-}
-
 func (a *API) agent(g *agent.Agent) agentWire {
 	return agentWire{
 		ID: g.ID.String(), Handle: g.Handle, Name: g.Name, Model: textOrNull(g.Model),
 		Framework: textOrNull(g.Framework), Description: textOrNull(g.Description), Homepage: textOrNull(g.Homepage),
-		URL: a.agentURL(g.Handle, g.Kind == agent.Reference), Status: statusOf(g), Hidden: g.Visibility.HidesProfile(), Sample: g.Sample, CreatedAt: g.CreatedAt.UTC(),
+		URL: a.agentURL(g.Handle, g.Kind == agent.Reference), Status: g.StatusShown(), Hidden: g.Visibility.HidesProfile(), Sample: g.Sample, CreatedAt: g.CreatedAt.UTC(),
 	}
 }

@@ -64,8 +64,17 @@ func (s *Service) setStatus(ctx context.Context, act Act, handle string, to agen
 	})
 }
 
+// KeysWords describes how many keys an agent has, revoked ones included.
+func KeysWords(n int) string {
+	if n == 1 {
+		return "1 key"
+	}
+	return fmt.Sprint(n, " keys")
+}
+
 // IssueKey issues another key to an agent of the local registry. The key is shown only here. label
-// has 0..80 characters. Refusals: 409 not_local, 422 invalid_request.
+// has 0..80 characters. Act.Seen is KeysWords of the keys before, so that a form that is sent twice doesn't issue a key
+// that nobody sees. Refusals: 409 not_local, 422 invalid_request.
 func (s *Service) IssueKey(ctx context.Context, act Act, handle, label string) (secret string, err error) {
 	if err := s.checkLocal(); err != nil {
 		return "", err
@@ -73,6 +82,13 @@ func (s *Service) IssueKey(ctx context.Context, act Act, handle, label string) (
 	_, err = s.onAgent(ctx, act, handle, func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error) {
 		if a.Closed() {
 			return nil, agent.AccountClosed()
+		}
+		keys, err := s.agents.ListKeys(ctx, tx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := act.checkSeen(KeysWords(len(keys))); err != nil {
+			return nil, err
 		}
 		made, key, err := s.agents.IssueKey(ctx, tx, a.ID, label, s.Now())
 		if err != nil {

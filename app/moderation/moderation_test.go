@@ -163,8 +163,11 @@ func TestFailedActsAreNotRecorded(t *testing.T) {
 		if _, err := s.Disable(ctx, act, "ada"); code(err) != "changed_meanwhile" {
 			t.Errorf("disable an agent seen as disabled: %v", err)
 		}
-		if _, err := s.IssueKey(ctx, act, "ada", "two\nlines"); code(err) != "invalid_request" {
+		if _, err := s.IssueKey(ctx, moderation.Act{Actor: "olaf"}, "ada", "two\nlines"); code(err) != "invalid_request" {
 			t.Errorf("a bad label: %v", err)
+		}
+		if _, err := s.IssueKey(ctx, moderation.Act{Actor: "olaf", Seen: new("0 keys")}, "ada", ""); code(err) != "changed_meanwhile" {
+			t.Errorf("a key from a page that showed none: %v", err)
 		}
 		if err := s.RevokeKey(ctx, act, "ada", "unknown"); code(err) != "not_found" {
 			t.Errorf("an unknown key: %v", err)

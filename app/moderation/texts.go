@@ -39,7 +39,7 @@ func (s *Service) SetTexts(ctx context.Context, act Act, handle string, to agent
 			return nil, err
 		}
 		e := &audit.Entry{Action: audit.TextHidden, Before: TextsWords(a.Visibility), After: TextsWords(to)}
-		if !to.HidesProfile() {
+		if !to.HidesProfile() || a.Visibility.HidesTexts() {
 			e.Action = audit.TextShown
 		}
 		if err := s.hideArchivedOf(ctx, tx, a.ID, to); err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/moderation"
@@ -43,7 +44,7 @@ func TestHiddenTextsLeaveTheArchive(t *testing.T) {
 }
 
 // TestHiddenAgentsLeaveTheArchive checks that hiding an agent's texts asks the archive to erase them,
-// and that showing them again withdraws the request.
+// and that showing them again withdraws the request. The audit log names what happened.
 func TestHiddenAgentsLeaveTheArchive(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -51,13 +52,14 @@ func TestHiddenAgentsLeaveTheArchive(t *testing.T) {
 		for i, step := range []struct {
 			seen, to agent.Visibility
 			want     []string
+			action   string
 		}{
-			{agent.Public, agent.TextsHidden, []string{"agents"}},
-			{agent.TextsHidden, agent.ProfileHidden, []string{"profiles"}},
-			{agent.ProfileHidden, agent.TextsHidden, []string{"agents"}},
-			{agent.TextsHidden, agent.Public, nil},
-			{agent.Public, agent.ProfileHidden, []string{"profiles"}},
-			{agent.ProfileHidden, agent.Public, nil},
+			{agent.Public, agent.TextsHidden, []string{"agents"}, audit.TextHidden},
+			{agent.TextsHidden, agent.ProfileHidden, []string{"profiles"}, audit.TextShown},
+			{agent.ProfileHidden, agent.TextsHidden, []string{"agents"}, audit.TextHidden},
+			{agent.TextsHidden, agent.Public, nil, audit.TextShown},
+			{agent.Public, agent.ProfileHidden, []string{"profiles"}, audit.TextHidden},
+			{agent.ProfileHidden, agent.Public, nil, audit.TextShown},
 		} {
 			seen := moderation.TextsWords(step.seen)
 			act := moderation.Act{Actor: "ada", Reason: "Spam.", Seen: &seen}
@@ -68,6 +70,10 @@ func TestHiddenAgentsLeaveTheArchive(t *testing.T) {
 			err := db.NewRaw("SELECT kind FROM redaction_requests WHERE record = ? AND reason = 'hidden' ORDER BY kind", ids[1].String()).Scan(t.Context(), &kinds)
 			if err != nil || !slices.Equal(kinds, step.want) {
 				t.Errorf("%s after %s: the requests are %v, %v; want %v", step.to, step.seen, kinds, err, step.want)
+			}
+			log, _, err := audit.List(t.Context(), db.Reader, audit.Filter{Target: audit.AgentTarget("agent-1"), Action: step.action, Limit: 100})
+			if err != nil || !slices.ContainsFunc(log, func(e audit.Entry) bool { return e.Before == seen && e.After == moderation.TextsWords(step.to) }) {
+				t.Errorf("%s after %s is not recorded as %s: %+v, %v", step.to, step.seen, step.action, log, err)
 			}
 		}
 	})

@@ -126,9 +126,12 @@ func (m *Monitor) Backups(ctx context.Context) (b Backups, scheduled bool, err e
 	return b, true, err
 }
 
+// Archived reports whether there is an archive.
+func (m *Monitor) Archived() bool { return m.options.Archived }
+
 // Archive returns the state of the archive. kept is false without an archive.
 func (m *Monitor) Archive(ctx context.Context) (st archive.Status, kept bool, err error) {
-	if !m.options.Archived {
+	if !m.Archived() {
 		return st, false, nil
 	}
 	st, err = archive.ReadStatus(ctx, m.options.DB.Reader)

@@ -36,6 +36,7 @@ type AgentProps struct {
 	Endpoints                     []Endpoint
 	RecentErrors                  []RequestError
 	Keys                          []Key
+	KeysWords                     string // how many Keys there are, for the form that issues one
 	Sessions                      int
 	Predictions                   []AgentPrediction
 	Notes                         []Note
@@ -180,7 +181,7 @@ func (p *AgentProps) keys() table {
 	for _, k := range p.Keys {
 		last := p.Frame.moment(k.RevokedAt)
 		if k.RevokedAt.IsZero() {
-			last = cell{button: &button{action: p.path() + "/keys/revoke", label: "Revoke", danger: true,
+			last = cell{button: &button{action: p.path() + "/keys/revoke", ask: "Revoke", label: "Revoke for good", danger: true,
 				fields: []components.Field{{Name: "key", Value: k.ID}}}}
 		}
 		t.rows = append(
@@ -269,3 +270,17 @@ func (p *TextsProps) predictionTexts() string {
 	}
 	return "The texts of its predictions don't change."
 }
+
+// archivedTexts says what happens to the same texts in the archive.
+func (p *TextsProps) archivedTexts() string {
+	if p.To == "shown" || p.From == "all" && p.To == "profile" {
+		return archiveKeepsGaps
+	}
+	return archiveForgets
+}
+
+// What hiding a text and showing it again do in the archive.
+const (
+	archiveForgets   = "Within minutes, the published archive erases what is hidden. Showing it again doesn't bring it back there."
+	archiveKeepsGaps = "Days of the published archive from which the texts were erased stay without them."
+)

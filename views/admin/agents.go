@@ -33,7 +33,7 @@ type AgentsProps struct {
 // AgentRow is one agent of the table. A pointer is nil if there is no value.
 type AgentRow struct {
 	Handle, Name                     string
-	Disabled                         bool
+	Disabled, Closed                 bool
 	PredictionsDay, PredictionsMonth int64
 	Total, Settled                   int64
 	Skill                            *components.Estimate
@@ -55,7 +55,7 @@ var agentColumns = []column{
 	{"handle", "Agent", "", false, false, false, func(_ Frame, r *AgentRow) cell {
 		return cell{text: r.Name, note: r.Handle, href: agentPath(r.Handle)}
 	}},
-	{"", "Status", "", false, true, false, func(_ Frame, r *AgentRow) cell { return agentStatus(r.Disabled) }},
+	{"", "Status", "", false, true, false, func(_ Frame, r *AgentRow) cell { return agentStatus(r.Disabled, r.Closed) }},
 	{"day", "24 h", "Predictions in the last 24 hours", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.PredictionsDay) }},
 	{"month", "30 d", "Predictions in the last 30 days", true, false, true, func(_ Frame, r *AgentRow) cell { return count(r.PredictionsMonth) }},
 	{"total", "Total", "All predictions", true, false, false, func(_ Frame, r *AgentRow) cell { return count(r.Total) }},
@@ -117,8 +117,11 @@ func (p *AgentsProps) statuses() []components.Chip {
 
 func agentPath(handle string) string { return "/admin/agents/" + url.PathEscape(handle) }
 
-func agentStatus(disabled bool) cell {
-	if disabled {
+func agentStatus(disabled, closed bool) cell {
+	switch {
+	case closed:
+		return cell{text: "closed", badge: "badge-void"}
+	case disabled:
 		return cell{text: "disabled", badge: "badge-void"}
 	}
 	return cell{text: "active", badge: "badge-resolved"}

@@ -142,7 +142,7 @@ func Assignment(p AssignmentProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = buttonForm(button{action: assignmentPath(p.ID) + "/close", label: "Close now", danger: true, fields: []components.Field{{Name: "seen", Value: p.Form.Seen}}}, p.Frame.CSRF).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = buttonForm(button{action: assignmentPath(p.ID) + "/close", ask: "Close now", label: "Close for good", danger: true, fields: []components.Field{{Name: "seen", Value: p.Form.Seen}}}, p.Frame.CSRF).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -13,8 +13,10 @@ type Frame struct {
 	CSRF    string // CSRF token of every form
 	Version string
 	Sample  bool
-	Done    string // key in done of the act that was just carried out, or ""
-	Now     time.Time
+	// Archived is true if there is an archive.
+	Archived bool
+	Done     string // key in done of the act that was just carried out, or ""
+	Now      time.Time
 }
 
 type entry struct{ path, label string }
@@ -54,7 +56,8 @@ var done = map[string]string{
 	"ruled":          "The ruling is saved. Scores follow within seconds. The reason appears on the public page of changes.",
 	"hidden":         "The text is hidden. The numbers and scores stay.",
 	"shown":          "The text is shown again.",
-	"texts-hidden":   "The texts are hidden everywhere. The numbers and scores stay.",
+	"texts-hidden":   "The profile and the texts of all predictions are hidden everywhere. The numbers and scores stay.",
+	"profile-hidden": "The profile is hidden everywhere. The texts of the predictions are shown.",
 	"texts-shown":    "The texts are shown again.",
 	"reported":       "The report is closed.",
 	"written":        "The assignment is open.",

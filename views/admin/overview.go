@@ -28,6 +28,8 @@ type OverviewProps struct {
 	Due, Markets     int64 // predictions and markets that wait for a ruling
 	OldestDue        time.Time
 	Feeds            []OverviewFeed
+	Backups          *Backups // nil if no backup is scheduled
+	Archive          *Archive // nil without an archive
 	Latest           []Entry
 }
 
@@ -48,6 +50,12 @@ type concern struct {
 func (p *OverviewProps) concerns() []concern {
 	list := p.feedConcerns()
 	add := func(text, href string, grave bool) { list = append(list, concern{text, href, grave}) }
+	if b := p.Backups; b != nil && (b.Late || b.Failures > 0) {
+		add("The backups are late or fail", "/admin/system", true)
+	}
+	if a := p.Archive; a != nil && a.Late {
+		add("The archive is late or fails", "/admin/system", true)
+	}
 	if p.Requests >= minRequests && float64(p.Failed) >= manyErrors*float64(p.Requests) {
 		add(components.Percent(float64(p.Failed)/float64(p.Requests))+" of the requests of 24 hours were refused, limited or failed", "/admin/agents?sort=errors", true)
 	}
@@ -55,7 +63,7 @@ func (p *OverviewProps) concerns() []concern {
 		add(components.Count(int(p.Joined))+" agents joined in 24 hours", "/admin/agents", false)
 	}
 	if p.Reports > 0 {
-		add(components.Plural(int(p.Reports), "report waits", "reports wait"), "/admin/settlement#reports", false)
+		add(components.Plural(int(p.Reports), "report waits", "reports wait"), "/admin/settlement#disputes", false)
 	}
 	if p.Due > 0 {
 		add(components.Plural(int(p.Due), "prediction is", "predictions are")+" due for a ruling, the oldest "+p.Frame.when(p.OldestDue).Relative(),

@@ -11,6 +11,7 @@ import (
 // SettlementProps lists what needs a ruling.
 type SettlementProps struct {
 	Frame       Frame
+	Listed      int // the most that are listed of each kind; one more means that there are more
 	Disputes    []Dispute
 	Reports     []Report
 	Due         []DuePrediction
@@ -60,6 +61,9 @@ type Dispute struct {
 	At                  time.Time
 }
 
+// first returns the first n of a list.
+func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
 func predictionPath(id string) string { return "/admin/settlement/predictions/" + id }
 func marketPath(id string) string     { return "/admin/settlement/markets/" + url.PathEscape(id) }
 
@@ -76,7 +80,7 @@ func ReasonWords(reason string) string { return reasonWords[reason] }
 
 func (p *SettlementProps) due() table {
 	t := table{empty: "Nothing is due", heads: []head{{label: "Question"}, {label: "Says", num: true}, {label: "Horizon"}}}
-	for _, r := range p.Due {
+	for _, r := range first(p.Due, p.Listed) {
 		t.rows = append(t.rows, []cell{{text: r.Title, href: predictionPath(r.ID)}, text(components.Percent(r.Confidence)), p.Frame.moment(r.HorizonAt)})
 	}
 	return t
@@ -85,7 +89,7 @@ func (p *SettlementProps) due() table {
 func (p *SettlementProps) markets() table {
 	t := table{empty: "No market needs a ruling", heads: []head{{label: "Market"}, {label: "Why"},
 		{label: "Closed", wide: true}, {label: "Last seen"}}}
-	for _, m := range p.Markets {
+	for _, m := range first(p.Markets, p.Listed) {
 		t.rows = append(t.rows, []cell{{text: m.Question, href: marketPath(m.ID)}, {
 			text: reasonWords[m.Reason], badge: "badge-provisional",
 		},

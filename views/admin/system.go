@@ -92,7 +92,7 @@ var queueWords = map[string]struct{ label, href, note string }{
 	"outcomes":  {"Outcomes not applied", "", "predictions are still being settled"},
 	"due":       {"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them"},
 	"boards":    {"Scores that no board shows", "", "the leaderboard follows within seconds"},
-	"reports":   {"Open reports", "/admin/settlement#reports", ""},
+	"reports":   {"Open reports", "/admin/settlement#disputes", ""},
 }
 
 func (p *SystemProps) facts() facts {

@@ -41,6 +41,7 @@ type cell struct {
 // button is a form with one button and no visible fields.
 type button struct {
 	action, label string
+	ask           string // the button is hidden behind these words, so that one click can't do what can't be undone
 	danger        bool
 	fields        []components.Field
 }

@@ -67,6 +67,9 @@ func TestAgentActs(t *testing.T) {
 		if strings.Contains(b.get(page).body, secret) || strings.Contains(b.get("/admin/audit").body, secret) {
 			t.Error("the key is shown a second time")
 		}
+		if again := b.post(page, page+"/keys", url.Values{"label": {"spare"}, "seen": {"1 key"}}); again.status != 409 {
+			t.Errorf("the same form again: %d", again.status)
+		}
 		b.follow(page, page+"/keys/revoke", nil)
 		if keys, err := (agent.Store{}).ListKeys(t.Context(), db.Reader, h.agent.ID); err != nil || keys[0].RevokedAt.IsZero() == keys[1].RevokedAt.IsZero() {
 			t.Errorf("one of two keys should be revoked: %+v, %v", keys, err)
@@ -338,6 +341,9 @@ func TestSystemPageShowsBackups(t *testing.T) {
 		made.Failures, made.FailedAt = 3, h.now
 		state(made)
 		says("3 attempts failed since")
+		if got := b.get("/admin").text(".concerns"); !strings.Contains(got, "The backups are late or fail") {
+			t.Errorf("the overview says %q", got)
+		}
 		state(backup.State{Since: h.now, At: h.now.Add(-5 * time.Hour), Name: made.Name})
 		says("late")
 	})
@@ -371,6 +377,10 @@ func TestCSVIsHarmless(t *testing.T) {
 					t.Errorf("%s: a spreadsheet runs %q", path, cell)
 				}
 			}
+		}
+		h.exec("UPDATE agents SET closed_at = ? WHERE handle = 'ada'", h.now)
+		if table, file := b.get("/admin/agents").text("tbody"), b.get("/admin/agents?format=csv").body; !strings.Contains(table, "closed") || !strings.Contains(file, ",closed,") {
+			t.Errorf("a closed account in the table: %s; in the file: %s", table, file)
 		}
 	})
 }

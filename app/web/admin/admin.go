@@ -137,7 +137,7 @@ type handler func(v *visit) error
 func (d *Site) frame(v *visit, title, section string) views.Frame {
 	return views.Frame{
 		Title: title, Path: strings.Clone(v.Path()), Section: section, Admin: v.admin.Name, CSRF: v.csrf,
-		Version: d.Version, Sample: d.Sample(), Done: strings.Clone(v.Query("done")), Now: d.Now(),
+		Version: d.Version, Sample: d.Sample(), Done: strings.Clone(v.Query("done")), Now: d.Now(), Archived: d.Monitor.Archived(),
 	}
 }
 

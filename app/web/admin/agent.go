@@ -119,6 +119,7 @@ func (d *Site) addKeys(ctx context.Context, a *agent.Agent, p *views.AgentProps)
 			ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 		})
 	}
+	p.KeysWords = moderation.KeysWords(len(keys))
 	return err
 }
 
@@ -180,7 +181,7 @@ func (d *Site) afterAct(v *visit, changed bool, err error, target, back, word st
 
 func (d *Site) issueKey(v *visit) error {
 	handle := v.param("handle")
-	secret, err := d.Moderation.IssueKey(v.UserContext(), v.by(), handle, v.form("label"))
+	secret, err := d.Moderation.IssueKey(v.UserContext(), v.bySeen(), handle, v.form("label"))
 	if err != nil {
 		return about(err, audit.AgentTarget(handle), agentPath(handle))
 	}

@@ -55,7 +55,7 @@ func (d *Site) listAgents(v *visit) error {
 
 func agentRow(r *moderation.AgentRow, hours []agent.Hour) views.AgentRow {
 	row := views.AgentRow{
-		Handle: r.Handle, Name: r.Name, Disabled: r.Status == agent.Disabled,
+		Handle: r.Handle, Name: r.Name, Disabled: r.Status == agent.Disabled, Closed: r.Closed(),
 		PredictionsDay: r.PredictionsDay, PredictionsMonth: r.PredictionsMonth, Total: r.Tally.Total, Settled: r.Tally.Resolved,
 		Requests: r.Requests, Errors: r.Errors, Limited: r.Limited, ErrorRate: r.ErrorRate(),
 		SeenAt: r.LastSeenAt, KeyCreatedAt: r.KeyCreatedAt, CreatedAt: r.CreatedAt,
@@ -109,7 +109,7 @@ func agentLine(r *moderation.AgentRow) []string {
 			rank = whole(*b.Rank)
 		}
 	}
-	return []string{r.Handle, r.Name, r.Model, r.Owner, string(r.Status), strconv.FormatBool(r.Sample),
+	return []string{r.Handle, r.Name, r.Model, r.Owner, string(r.StatusShown()), strconv.FormatBool(r.Sample),
 		whole(r.PredictionsDay), whole(r.PredictionsMonth), whole(r.Tally.Total), whole(r.Tally.Open), whole(r.Tally.Resolved), whole(r.Tally.Void),
 		skill, low, high, rank, whole(events), brier, calibration,
 		whole(r.Requests), whole(r.Errors), whole(r.Limited), stamp(r.LastSeenAt), stamp(r.KeyCreatedAt), stamp(r.CreatedAt)}

@@ -31,6 +31,12 @@ func (d *Site) overview(v *visit) error {
 		p.Feeds = append(p.Feeds, views.OverviewFeed{Name: f.Name, Source: f.Readings.Source, LastError: f.Readings.LastError,
 			Stale: f.Stale, Records: f.Records, AsOf: f.AsOf})
 	}
+	if p.Backups, err = d.backups(ctx); err != nil {
+		return err
+	}
+	if p.Archive, err = d.archive(ctx); err != nil {
+		return err
+	}
 	latest, _, err := audit.List(ctx, d.DB.Reader, audit.Filter{Limit: latestActs})
 	if err != nil {
 		return err

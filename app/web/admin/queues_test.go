@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -61,6 +62,27 @@ func TestEveryPlaceCountsTheSameQueue(t *testing.T) {
 			t.Errorf("the oldest market waits for %v seconds, want %v", got, want)
 		}
 	})
+}
+
+// TestCutQueueSaysSo checks that a queue with more than the page lists says that there are more.
+func TestCutQueueSaysSo(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	b := h.signedIn("eve")
+	const cut = "These are the first 100."
+	for _, c := range []struct {
+		reports int
+		more    bool
+	}{{100, false}, {101, true}} {
+		for i := range c.reports {
+			h.exec(`INSERT INTO reports (id, prediction_id, author_id, reader, kind, text, status, answer, created_at)
+				VALUES (?, ?, ?, ?, 'spam', '', 'open', '', ?) ON CONFLICT DO NOTHING`, uuid.New(), h.due.ID, h.agent.ID, strconv.Itoa(i), start)
+		}
+		list := b.get("/admin/settlement").doc.Find("section[aria-labelledby=reports]")
+		if n := list.Find("li").Length(); n != 100 || strings.Contains(list.Text(), cut) != c.more {
+			t.Errorf("%d reports: listed %d, says that there are more: %t", c.reports, n, strings.Contains(list.Text(), cut))
+		}
+	}
 }
 
 // wait adds a market with an open prediction, last seen two days ago.

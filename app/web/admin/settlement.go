@@ -16,7 +16,7 @@ import (
 
 const (
 	settlementPath = "/admin/settlement"
-	queueSize      = 100 // of each kind
+	queueSize      = 100 // of each kind; one more is read, to know whether there are more
 	correctionSize = 50
 )
 
@@ -24,7 +24,7 @@ func predictionPath(id uuid.UUID) string { return settlementPath + "/predictions
 func marketPath(id string) string        { return settlementPath + "/markets/" + url.PathEscape(id) }
 
 func (d *Site) settlement(v *visit) error {
-	p := views.SettlementProps{Frame: d.frame(v, "Settlement", settlementPath)}
+	p := views.SettlementProps{Frame: d.frame(v, "Settlement", settlementPath), Listed: queueSize}
 	for _, add := range []func(context.Context, *views.SettlementProps) error{d.addReports, d.addDue, d.addMarkets, d.addCorrections} {
 		if err := add(v.UserContext(), &p); err != nil {
 			return err
@@ -38,7 +38,7 @@ func (d *Site) settlement(v *visit) error {
 }
 
 func (d *Site) addReports(ctx context.Context, p *views.SettlementProps) error {
-	reports, err := d.Moderation.OpenReports(ctx, queueSize)
+	reports, err := d.Moderation.OpenReports(ctx, queueSize+1)
 	for _, r := range reports {
 		p.Reports = append(p.Reports, views.Report{ID: r.ID.String(), Kind: string(r.Kind), Text: r.Text, Reporter: r.Reporter,
 			Prediction: r.PredictionID.String(), Title: r.Title, At: r.CreatedAt})
@@ -47,7 +47,7 @@ func (d *Site) addReports(ctx context.Context, p *views.SettlementProps) error {
 }
 
 func (d *Site) addDue(ctx context.Context, p *views.SettlementProps) error {
-	due, err := d.predictions.Due(ctx, d.DB.Reader, d.Now(), queueSize)
+	due, err := d.predictions.Due(ctx, d.DB.Reader, d.Now(), queueSize+1)
 	for _, r := range due {
 		p.Due = append(p.Due, views.DuePrediction{
 			ID: r.ID.String(), Title: r.Title, Confidence: r.Confidence, HorizonAt: r.HorizonAt,
@@ -57,7 +57,7 @@ func (d *Site) addDue(ctx context.Context, p *views.SettlementProps) error {
 }
 
 func (d *Site) addMarkets(ctx context.Context, p *views.SettlementProps) error {
-	waiting, err := d.Settlement.Waiting(ctx, queueSize)
+	waiting, err := d.Settlement.Waiting(ctx, queueSize+1)
 	for _, w := range waiting {
 		p.Markets = append(p.Markets, views.WaitingMarket{ID: w.Market.ID, Question: w.Market.Question, Reason: w.Reason,
 			ClosedAt: w.Market.ClosedAt, SeenAt: w.Market.ObservedAt})
@@ -80,7 +80,7 @@ func (d *Site) addCorrections(ctx context.Context, p *views.SettlementProps) err
 // disputes reads the open disputes. If about isn't uuid.Nil, it reads only those about that
 // prediction.
 func (d *Site) disputes(ctx context.Context, about uuid.UUID) ([]views.Dispute, error) {
-	list, err := d.Moderation.Disputes(ctx, about, queueSize)
+	list, err := d.Moderation.Disputes(ctx, about, queueSize+1)
 	out := make([]views.Dispute, len(list))
 	for i := range list {
 		out[i] = disputeProps(&list[i])

@@ -49,23 +49,35 @@ func (d *Site) addQueues(ctx context.Context, _ *visit, p *views.SystemProps) er
 	return nil
 }
 
-func (d *Site) addBackups(ctx context.Context, _ *visit, p *views.SystemProps) error {
-	b, scheduled, err := d.Monitor.Backups(ctx)
-	if scheduled {
-		p.Backups = &views.Backups{At: b.At, Name: b.Name, Bytes: b.Bytes, Predictions: b.Predictions, Failures: b.Failures, Late: b.Late}
-	}
+func (d *Site) addBackups(ctx context.Context, _ *visit, p *views.SystemProps) (err error) {
+	p.Backups, err = d.backups(ctx)
 	return err
 }
 
-func (d *Site) addArchive(ctx context.Context, _ *visit, p *views.SystemProps) error {
-	st, kept, err := d.Monitor.Archive(ctx)
-	if kept {
-		now := d.Now()
-		p.Archive = &views.Archive{
-			LastDay: st.LastSealed, DaysWaiting: st.DaysWaiting(now), Segments: st.Waiting, Failures: st.Failures, Late: st.Troubled(now),
-		}
+// backups returns nil if no backup is scheduled.
+func (d *Site) backups(ctx context.Context) (*views.Backups, error) {
+	b, scheduled, err := d.Monitor.Backups(ctx)
+	if err != nil || !scheduled {
+		return nil, err
 	}
+	return &views.Backups{At: b.At, Name: b.Name, Bytes: b.Bytes, Predictions: b.Predictions, Failures: b.Failures, Late: b.Late}, nil
+}
+
+func (d *Site) addArchive(ctx context.Context, _ *visit, p *views.SystemProps) (err error) {
+	p.Archive, err = d.archive(ctx)
 	return err
+}
+
+// archive returns nil without an archive.
+func (d *Site) archive(ctx context.Context) (*views.Archive, error) {
+	st, kept, err := d.Monitor.Archive(ctx)
+	if err != nil || !kept {
+		return nil, err
+	}
+	now := d.Now()
+	return &views.Archive{
+		LastDay: st.LastSealed, DaysWaiting: st.DaysWaiting(now), Segments: st.Waiting, Failures: st.Failures, Late: st.Troubled(now),
+	}, nil
 }
 
 func (d *Site) addLeases(ctx context.Context, _ *visit, p *views.SystemProps) error {

@@ -63,10 +63,7 @@ func (d *Site) setTexts(v *visit) error {
 			problem.InvalidRequest(problem.Field{Field: "to", Message: "must be shown, profile or all"}), target, back,
 		)
 	}
-	word := "texts-hidden"
-	if !to.HidesProfile() {
-		word = "texts-shown"
-	}
+	words := map[agent.Visibility]string{agent.Public: "texts-shown", agent.ProfileHidden: "profile-hidden", agent.TextsHidden: "texts-hidden"}
 	changed, err := d.Moderation.SetTexts(v.UserContext(), v.bySeen(), handle, to)
-	return d.afterAct(v, changed, err, target, back, word)
+	return d.afterAct(v, changed, err, target, back, words[to])
 }
