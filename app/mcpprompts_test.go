@@ -85,6 +85,10 @@ func (m *model) completes(t *testing.T, p *process) {
 			t.Errorf("%v %q: %v, more %v", c.ref, c.typed, values, got.Completion.HasMore)
 		}
 	}
+	_, err := m.Complete(t.Context(), &mcp.CompleteParams{Ref: template, Argument: mcp.CompleteParamsArgument{Name: "id", Value: strings.Repeat("\uFDFA", 200)}})
+	if err == nil || !strings.Contains(err.Error(), "at most 400 bytes") {
+		t.Errorf("a long text to complete: %v", err)
+	}
 	events, err := m.Complete(t.Context(), &mcp.CompleteParams{Ref: prompt("forecastEvent"), Argument: mcp.CompleteParamsArgument{Name: "id"}})
 	if err != nil || len(events.Completion.Values) == 0 || len(slices.Compact(slices.Sorted(slices.Values(events.Completion.Values)))) != len(events.Completion.Values) {
 		t.Errorf("events: %+v, %v", events, err)

@@ -31,6 +31,8 @@ const (
 const (
 	// maxCompletions is how many values one completion suggests. The protocol allows 100.
 	maxCompletions = 20
+	// maxTyped is the longest text that is completed, in bytes. Folding a long one takes seconds.
+	maxTyped = 400
 	// handlesTimeout bounds the query of a completion. The context of an MCP request never ends.
 	handlesTimeout = 5 * time.Second
 )
@@ -40,6 +42,9 @@ func (s *Server) complete(ctx context.Context, r *sdk.CompleteRequest) (*sdk.Com
 	kind, err := kindOf(r.Params)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(r.Params.Argument.Value); n > maxTyped {
+		return nil, invalidParams("the value to complete must have at most %d bytes, not %d", maxTyped, n)
 	}
 	values, err := s.suggest(ctx, kind, strings.ToLower(strings.TrimSpace(r.Params.Argument.Value)))
 	if err != nil {
