@@ -218,6 +218,7 @@ type PredictionRow struct {
 type PredictionTexts struct {
 	Title    string            `json:"title"`
 	Thesis   string            `json:"thesis"`
+	Category string            `json:"category"` // as its author wrote it
 	Model    string            `json:"model,omitempty"`
 	Evidence []PredictionProof `json:"evidence"`
 }

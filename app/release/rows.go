@@ -37,7 +37,7 @@ func outcomeRow(o *settlement.Outcome) archive.OutcomeRow {
 func predictionRow(p *prediction.Prediction) archive.PredictionRow {
 	return archive.PredictionRow{
 		ID: p.ID.String(), Agent: p.AgentID.String(), Market: p.MarketID, Outcome: p.Outcome, OutcomeIndex: as[int64](p.OutcomeIndex),
-		EventKey: p.EventKey, Category: p.Category, MarketCategory: p.MarketCategory, Confidence: p.Confidence,
+		EventKey: p.EventKey, Category: countedCategory(p), MarketCategory: p.MarketCategory, Confidence: p.Confidence,
 		HorizonAt: p.HorizonAt.UTC(), ScheduledCloseAt: orNil(p.ScheduledCloseAt.UTC()), CreatedAt: p.CreatedAt.UTC(),
 		Reveal: string(p.Reveal), Hidden: p.Hidden, Sample: p.Sample,
 		BaselineState: string(p.BaselineState), Baseline: p.Baseline, BaselineBefore: p.BaselineBefore, BaselineAfter: p.BaselineAfter,
@@ -50,8 +50,17 @@ func predictionRow(p *prediction.Prediction) archive.PredictionRow {
 	}
 }
 
+// countedCategory returns the category that a prediction counts in. The label that its author gave it is one of its
+// texts, unless it has no market.
+func countedCategory(p *prediction.Prediction) string {
+	if p.MarketID != "" {
+		return p.MarketCategory
+	}
+	return p.Category
+}
+
 func predictionTexts(p *prediction.Prediction) archive.PredictionTexts {
-	t := archive.PredictionTexts{Title: p.Title, Thesis: p.Thesis, Model: p.Model, Evidence: []archive.PredictionProof{}}
+	t := archive.PredictionTexts{Title: p.Title, Thesis: p.Thesis, Category: p.Category, Model: p.Model, Evidence: []archive.PredictionProof{}}
 	for _, e := range p.Evidence {
 		t.Evidence = append(t.Evidence, archive.PredictionProof{Title: e.Title, URL: e.URL})
 	}
