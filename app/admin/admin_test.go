@@ -343,6 +343,9 @@ func TestOneBlockTriesFewNames(t *testing.T) {
 				t.Errorf("name %d: %v, want %s", i, err, want)
 			}
 		}
+		if n, err := db.NewSelect().Table("admin_attempts").Count(t.Context()); err != nil || n > 6 {
+			t.Errorf("%d rows after 3 attempts, %v: the refused ones were written", n, err)
+		}
 		if _, err := store.BeginFlow(t.Context(), db, "2001:db8:1:9::1", start); code(err) != "rate_limited" {
 			t.Errorf("at the provider: %v", err)
 		}
@@ -442,6 +445,12 @@ func TestOneAddressLocksNoAdminOut(t *testing.T) {
 			if _, _, err := store.SignIn(t.Context(), db, "ada", "wrong", from, start); code(err) != want {
 				t.Errorf("attempt %d of 201 from anywhere: %v, want %s", 200+i, err, want)
 			}
+		}
+		if _, _, err := store.SignIn(t.Context(), db, "ada", password, "203.0.113.9", start); code(err) != "rate_limited" {
+			t.Errorf("the right password from an address that is new: %v", err)
+		}
+		if _, _, err := store.SignIn(t.Context(), db, "ada", password, "198.51.100.1", start); err != nil {
+			t.Errorf("the admin, from an address of an earlier sign-in: %v", err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,12 +60,6 @@ type attempts struct {
 func (s Store) SignIn(
 	ctx context.Context, db *database.DB, name, password, address string, now time.Time,
 ) (token string, a *Admin, err error) {
-	select {
-	case checks <- struct{}{}:
-		defer func() { <-checks }()
-	default:
-		return "", nil, problem.Busy("Too many sign-ins are being checked. Try again in a moment.", time.Second)
-	}
 	name = strings.ToLower(strings.TrimSpace(name))
 	if !validName.MatchString(name) {
 		name = "" // no admin has this name; a database may be unable to hold the one sent
@@ -74,9 +69,24 @@ func (s Store) SignIn(
 	if block, ok := network.Block(address); ok {
 		limits, ofName = append(limits, limit{fromBlock(name, block), blockShare * maxFromHere}), append(ofName, fromBlock(name, block))
 	}
+	// Refuse without a place and without a write, so that addresses with no attempts left cost little.
+	if err = s.spent(ctx, db.Reader, now, limits); err != nil {
+		return "", nil, err
+	}
+	select {
+	case checks <- struct{}{}:
+		defer func() { <-checks }()
+	default:
+		return "", nil, problem.Busy("Too many sign-ins are being checked. Try again in a moment.", time.Second)
+	}
+	if known, err := cameFrom(ctx, db.Reader, name, address, now); err != nil {
+		return "", nil, err
+	} else if !known {
+		limits = append(limits, limit{fromAnywhere(name), maxAnywhere})
+	}
 	// Count the attempt before checking it, so that many simultaneous attempts can't pass the
 	// limit. A success removes the count.
-	if err = s.count(ctx, db, now, append(limits, limit{fromAnywhere(name), maxAnywhere})...); err != nil {
+	if err = s.count(ctx, db, now, limits...); err != nil {
 		return "", nil, err
 	}
 	if a, err = s.byName(ctx, db.Reader, name); err != nil {
@@ -105,6 +115,20 @@ func (s Store) SignIn(
 		})
 	})
 	return token, a, err
+}
+
+// knownFor is how long an address counts as one of an admin's after a sign-in.
+const knownFor = 30 * 24 * time.Hour
+
+// cameFrom reports whether an admin has lately signed in from the address. Strangers elsewhere can't lock it out.
+func cameFrom(ctx context.Context, db bun.IDB, name, address string, now time.Time) (bool, error) {
+	if name == "" {
+		return false, nil
+	}
+	signIns, _, err := audit.List(ctx, db, audit.Filter{
+		Target: audit.AdminTarget(name), Action: audit.SignIn, From: now.Add(-knownFor), Limit: 100,
+	})
+	return slices.ContainsFunc(signIns, func(e audit.Entry) bool { return network.Of(e.Address) == network.Of(address) }), err
 }
 
 func wrongSignIn() error {
@@ -142,6 +166,32 @@ func forgetAttempts(ctx context.Context, tx bun.Tx, name string) error {
 	return nil
 }
 
+// spent returns the refusal of an attempt that would exceed a limit, and otherwise nil. It counts nothing.
+func (Store) spent(ctx context.Context, db bun.IDB, now time.Time, limits []limit) error {
+	subjects := make([]string, len(limits))
+	for i := range limits {
+		subjects[i] = limits[i].subject
+	}
+	var rows []attempts
+	err := db.NewSelect().Model(&rows).Where("subject IN (?)", bun.List(subjects)).Where("since > ?", database.Now(now).Add(-failWindow)).Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("read failed sign-ins: %w", err)
+	}
+	for _, row := range rows {
+		i := slices.IndexFunc(limits, func(l limit) bool { return l.subject == row.Subject })
+		if row.Failures >= limits[i].most {
+			return tooMany(row.Since, now)
+		}
+	}
+	return nil
+}
+
+// tooMany refuses attempts until the window that began at since is over.
+func tooMany(since, now time.Time) error {
+	wait := since.Add(failWindow).Sub(now)
+	return problem.RateLimited(fmt.Sprintf("Too many failed sign-ins. Try again in %s.", wait.Round(time.Minute)+time.Minute), wait)
+}
+
 // count counts an attempt against each limit in turn, and stops at the first one that is exceeded.
 func (Store) count(ctx context.Context, db *database.DB, now time.Time, limits ...limit) error {
 	now = database.Now(now)
@@ -159,10 +209,7 @@ func (Store) count(ctx context.Context, db *database.DB, now time.Time, limits .
 				return err
 			}
 			if row.Failures > limit.most {
-				wait := row.Since.Add(failWindow).Sub(now)
-				refused = problem.RateLimited(
-					fmt.Sprintf("Too many failed sign-ins. Try again in %s.", wait.Round(time.Minute)+time.Minute), wait,
-				)
+				refused = tooMany(row.Since, now)
 				return nil
 			}
 		}
