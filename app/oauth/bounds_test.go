@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uptrace/bun"
 	"golang.org/x/oauth2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -206,6 +208,34 @@ func TestRenewalsCountAsWrites(t *testing.T) {
 			t.Errorf("the code after a while: %v", err)
 		}
 	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 4, Per: time.Minute} })
+}
+
+// TestMadeUpTokens checks that a made-up code or token waits for no other writer, and counts as a failed credential of
+// its address.
+func TestMadeUpTokens(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		send := func(fields string) reply {
+			return s.post("/oauth/token", "application/x-www-form-urlencoded", fields+"&client_id="+p.ClientID)
+		}
+		s.inTx(func(context.Context, bun.Tx) error {
+			for _, fields := range []string{
+				"grant_type=authorization_code&code=" + agent.NewCode(), "grant_type=refresh_token&refresh_token=" + agent.NewRefreshToken(agent.NewFamily()),
+			} {
+				if res := send(fields); res.status != 400 || !strings.Contains(string(res.body), `"invalid_grant"`) {
+					t.Errorf("%s: %d %s", fields, res.status, res.body)
+				}
+			}
+			return nil
+		})
+		if res := send("grant_type=refresh_token&refresh_token=x"); res.status != 429 || res.header.Get("Retry-After") == "" {
+			t.Errorf("one more: %d %s", res.status, res.body)
+		}
+		code := p.allow(p.address(), s.key)
+		if _, err := p.exchange(code); err != nil {
+			t.Errorf("a right code from the same address: %v", err)
+		}
+	}, func(c *config.Config) { c.RateLimitFailures = config.Rate{N: 2, Per: time.Hour} })
 }
 
 // TestTokensNeedOneConnection checks that a token request reads and writes in one transaction. If each needed a second

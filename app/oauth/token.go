@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/ory/fosite"
@@ -14,6 +15,11 @@ import (
 // grant's agent before it stores anything. If count refuses, the code or refresh token isn't used. Errors are *Error,
 // or the refusal of count.
 func (s *Server) Token(ctx context.Context, r *http.Request, count func(*agent.Agent) error) (map[string]any, error) {
+	if stored, err := s.stored(ctx, r); err != nil {
+		return nil, s.outcome(ctx, nil, err)
+	} else if !stored {
+		return nil, translate(agent.ErrNoCredential)
+	}
 	var limit error
 	var tokens map[string]any
 	refused, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
@@ -44,6 +50,30 @@ func (s *Server) Token(ctx context.Context, r *http.Request, count func(*agent.A
 		return nil, limit
 	}
 	return tokens, s.outcome(ctx, refused, err)
+}
+
+// stored reports whether the code or the refresh token of a request is one of ours. It reads outside a transaction, so
+// that made-up ones don't keep other writers waiting. Whether it may be used is checked in the transaction.
+func (s *Server) stored(ctx context.Context, r *http.Request) (bool, error) {
+	switch r.PostFormValue("grant_type") {
+	case "authorization_code":
+		hash := hashOf(signature(r.PostFormValue("code")))
+		found, err := s.DB.Reader.NewSelect().Model((*code)(nil)).Where("hash = ?", hash).Exists(ctx)
+		if err != nil {
+			err = fmt.Errorf("look for a code: %w", err)
+		}
+		return found, err
+	case "refresh_token":
+		_, err := s.agents.FindRefreshToken(ctx, s.DB.Reader, r.PostFormValue("refresh_token"), s.Now())
+		switch {
+		case errors.Is(err, agent.ErrNoCredential):
+			return false, nil
+		case errors.Is(err, agent.ErrReused): // the transaction ends its grant
+			return true, nil
+		}
+		return true, err
+	}
+	return true, nil
 }
 
 // checkResource refuses a resource other than the approved one (RFC 8707, section 2.2).

@@ -28,8 +28,8 @@ func (s *Site) registerSignIn(srv *httpserver.Server) {
 	document(oauth.ServerMetadataPath, in.Metadata())
 	srv.App.Get(oauth.AuthorizePath, srv.Limits.SignIns(), s.authorize(srv))
 	srv.App.Post(oauth.AuthorizePath, s.ownForms, srv.Limits.SignIns(), s.authorize(srv))
-	srv.App.Post(oauth.TokenPath, reads, s.token(srv.Limits))
-	srv.App.Post(oauth.RevokePath, reads, s.revoke)
+	srv.App.Post(oauth.TokenPath, reads, checked(srv, s.token(srv.Limits)))
+	srv.App.Post(oauth.RevokePath, reads, checked(srv, s.revoke))
 	srv.App.Post(oauth.RegisterPath, srv.Limits.Clients(), s.registerClient)
 }
 
@@ -43,18 +43,40 @@ func fixedJSON(content any) fiber.Handler {
 	}
 }
 
+// checked admits the request as the check of a credential, like a bearer, and counts a refused one against the address.
+func checked(srv *httpserver.Server, handle func(c *fiber.Ctx) error) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		done, err := srv.AdmitCheck(c)()
+		if err != nil {
+			return err
+		}
+		err = handle(c)
+		done(err)
+		refusal, ok := errors.AsType[*oauth.Error](err)
+		if !ok {
+			return err
+		}
+		if refusal.Code == "invalid_grant" || refusal.Code == "invalid_client" {
+			if spent := srv.Limits.Failure(c.UserContext(), httpserver.ClientAddr(c)); spent != nil {
+				return spent
+			}
+		}
+		return toClient(c, refusal)
+	}
+}
+
 // token counts a request as a write of the agent, because each stores tokens.
-func (s *Site) token(limits *httpserver.Limits) fiber.Handler {
+func (s *Site) token(limits *httpserver.Limits) func(c *fiber.Ctx) error {
 	return func(c *fiber.Ctx) error {
 		r, err := formRequest(c)
 		if err != nil {
-			return toClient(c, err)
+			return err
 		}
 		tokens, err := s.SignIn.Token(c.UserContext(), r, func(owner *agent.Agent) error {
 			return limits.WriteOf(c, &identity.Principal{Agent: owner})
 		})
 		if err != nil {
-			return toClient(c, err)
+			return err
 		}
 		return c.JSON(tokens)
 	}
@@ -66,7 +88,7 @@ func (s *Site) revoke(c *fiber.Ctx) error {
 		err = s.SignIn.Revoke(c.UserContext(), r)
 	}
 	if err != nil {
-		return toClient(c, err)
+		return err
 	}
 	return c.JSON(struct{}{})
 }
