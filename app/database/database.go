@@ -159,6 +159,10 @@ func openSQLite(path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
+	// SQLite would let every account of the machine read a new file, and gives its log the same permissions.
+	if file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_ = file.Close()
+	}
 	// A checkpoint after every 32 MB of the write-ahead log, not after 4 MB, makes publishing about 14 % faster,
 	// because a page that changed several times is copied once. A backup makes the log grow; the limit shrinks it
 	// again.

@@ -121,6 +121,29 @@ func TestInterruptedMigration(t *testing.T) {
 
 // TestSQLitePathIsTakenAsItIs checks that everything after sqlite:// is the path, including
 // characters with a meaning in an address.
+// TestSQLiteIsPrivate checks that other accounts of the machine can't read a new file, nor its log.
+func TestSQLiteIsPrivate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pulse.db")
+	db, err := database.Open(t.Context(), "sqlite://"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		file, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the permissions %o, want 600", name, file.Mode().Perm())
+		}
+	}
+}
+
 func TestSQLitePathIsTakenAsItIs(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a#b?c=1&d %20 %zz", "ä;'.db")
