@@ -28,7 +28,7 @@ type agentMarket struct {
 }
 
 // agentOutcome is an agent with an outcome of a market. Outcome is "" if the market has two, because a prediction on one of
-// them says something about the other too; see SelectPending.
+// them says something about the other too; see ScanPending.
 type agentOutcome struct {
 	AgentID  uuid.UUID
 	MarketID string

@@ -87,52 +87,70 @@ func selectToSettle(db bun.IDB, marketID string, which Which, after uuid.UUID, l
 		Where("p.market_id = ?", marketID).Where("p.id > ?", after).Order("p.id")
 }
 
-// PendingKey is the position of a pending prediction in the order in which NextPending lists them: by agent,
-// event and id.
-type PendingKey struct {
-	AgentID  uuid.UUID `bun:",type:uuid"`
-	EventKey string
-	ID       uuid.UUID `bun:",type:uuid"`
+// PendingFilter chooses predictions that wait for a baseline.
+type PendingFilter struct {
+	// Until is the latest publication. It doesn't bound predictions on closed markets.
+	Until time.Time
+	// Markets, if any, limits the predictions to those on the events of these markets.
+	Markets []string
+	After   uuid.UUID // the last id of the page before
+	Limit   int
 }
 
-// NextPending lists the next predictions that wait for a baseline, at most limit after a key, in the order of
-// keys. If markets isn't empty, it lists only predictions on their events.
-func (Store) NextPending(ctx context.Context, db bun.IDB, markets []string, after PendingKey, limit int) ([]PendingKey, error) {
-	var next []PendingKey
-	err := selectPending(db, markets, after, limit).Column("p.agent_id", "p.event_key", "p.id").Scan(ctx, &next)
-	if err != nil {
-		return nil, fmt.Errorf("read pending predictions: %w", err)
+// Pending lists predictions that wait for a baseline, in the order of ids, which is that of publication for each agent.
+// It finds each market with such predictions by one look-up in the index, and reads no prediction published after
+// f.Until on a market that is open.
+func (Store) Pending(ctx context.Context, db bun.IDB, f PendingFilter) ([]Key, error) {
+	// With an array, Postgres looks up each market in the index, whatever it knows about the table.
+	among := "s.market_id IN (?)"
+	if database.IsPostgres(db) {
+		among = "s.market_id = ANY (ARRAY(?))"
 	}
-	return next, nil
+	on := func(markets string) *bun.SelectQuery {
+		q := db.NewSelect().TableExpr("results AS s").Column("s.agent_id", "s.id").Where("s.baseline_state = 'pending'").
+			Where(among, db.NewSelect().TableExpr("held AS h").Column("h.market_id").Where(markets)).Where("s.id > ?", f.After)
+		if len(f.Markets) > 0 {
+			q.Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
+				Where("p.event_key IN (SELECT f.event_key FROM results AS e JOIN predictions AS f ON f.agent_id = e.agent_id AND f.id = e.id"+
+					" WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(f.Markets))
+		}
+		return q
+	}
+	var keys []Key
+	err := db.NewRaw(`WITH RECURSIVE waiting (market_id) AS (
+			SELECT MIN(s.market_id) FROM results AS s WHERE s.baseline_state = 'pending'
+			UNION ALL
+			SELECT (SELECT MIN(s.market_id) FROM results AS s WHERE s.baseline_state = 'pending' AND s.market_id > w.market_id)
+			FROM waiting AS w WHERE w.market_id IS NOT NULL
+		), held AS (SELECT m.id AS market_id, m.closed FROM waiting AS w JOIN (?) AS m ON m.id = w.market_id)
+		SELECT agent_id, id FROM (? UNION ALL ?) AS due ORDER BY id LIMIT ?`,
+		market.Select(db).Column("m.id", "m.closed"), on("NOT h.closed").Where("s.created_at <= ?", f.Until.UTC()), on("h.closed"), f.Limit).Scan(ctx, &keys)
+	if err != nil {
+		return nil, fmt.Errorf("list pending predictions: %w", err)
+	}
+	return keys, nil
 }
 
-// SelectPending begins a query on the predictions AS p that NextPending lists, but only those of the given
-// agents, and their markets AS m. The columns said, said_outcome and said_index are the confidence, the name and the
-// place of the outcome of the agent's previous prediction on the same market, if it says something about the outcome
-// of p. In a market with two outcomes, a prediction on the other one does, too; see score.Complement.
-func SelectPending(db bun.IDB, agents []uuid.UUID, markets []string, after PendingKey, limit int) *bun.SelectQuery {
-	return selectPending(db, markets, after, limit).Where("s.agent_id IN (?)", bun.List(agents)).
-		Join("JOIN (?) AS m ON m.id = p.market_id", market.Select(db)).
+// ScanPending reads predictions AS p with their results AS s and their markets AS m into rows, in the order of agents,
+// events and ids. The columns said, said_outcome and said_index are the confidence, the name and the place of the outcome
+// of the agent's previous prediction on the same market, if it says something about the outcome of p. In a market with
+// two outcomes, a prediction on the other one does, too; see score.Complement.
+func ScanPending(ctx context.Context, tx bun.Tx, keys []Key, rows any) error {
+	q := tx.NewSelect().TableExpr("v").
+		Join("JOIN results AS s ON s.agent_id = v.agent_id AND s.id = v.id").
+		Join("JOIN predictions AS p ON p.agent_id = v.agent_id AND p.id = v.id").
+		Join("JOIN (?) AS m ON m.id = p.market_id", market.Select(tx)).
 		Join("LEFT JOIN predictions AS said ON said.agent_id = p.agent_id AND said.id = ("+
 			"SELECT r.id FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id AND r.id < p.id"+
-			" AND (r.outcome = p.outcome OR "+market.HasTwoOutcomes(db)+") ORDER BY r.id DESC LIMIT 1)").
+			" AND (r.outcome = p.outcome OR "+market.HasTwoOutcomes(tx)+") ORDER BY r.id DESC LIMIT 1)").
 		Column("p.id", "p.agent_id", "p.market_id", "p.outcome", "p.outcome_index", "m.outcomes", "p.event_key", "p.market_category", "p.confidence",
-			"p.created_at", "p.scheduled_close_at", "s.status", "m.closed", "m.closed_at").
-		ColumnExpr("said.confidence AS said, said.outcome AS said_outcome, said.outcome_index AS said_index")
-}
-
-// selectPending finds pending predictions in the order of their keys. SQLite joins the tables of a CROSS JOIN in
-// the written order; otherwise it would read all predictions.
-func selectPending(db bun.IDB, markets []string, after PendingKey, limit int) *bun.SelectQuery {
-	q := db.NewSelect().TableExpr("results AS s CROSS JOIN predictions AS p").
-		Where("p.agent_id = s.agent_id").Where("p.id = s.id").Where("s.baseline_state = 'pending'").
-		Where("(p.agent_id, p.event_key, p.id) > (?, ?, ?)", after.AgentID, after.EventKey, after.ID).
-		Order("p.agent_id", "p.event_key", "p.id").Limit(int64(limit))
-	if len(markets) > 0 {
-		q = q.Where("p.event_key IN (SELECT f.event_key FROM results AS e JOIN predictions AS f ON f.agent_id = e.agent_id AND f.id = e.id"+
-			" WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(markets))
+			"p.created_at", "p.scheduled_close_at", "s.status", "s.baseline_state", "m.closed", "m.closed_at").
+		ColumnExpr("said.confidence AS said, said.outcome AS said_outcome, said.outcome_index AS said_index").
+		Order("p.agent_id", "p.event_key", "p.id")
+	if err := database.ScanRows(ctx, tx, q.String(), keys, rows); err != nil {
+		return fmt.Errorf("read pending predictions: %w", err)
 	}
-	return q
+	return nil
 }
 
 // CountByStatus counts the predictions on a market by status. It leaves out predictions with a ruling.

@@ -83,5 +83,11 @@ func CountsBefore(published, observed time.Time, interval time.Duration) bool {
 // Bounds.After.
 func CountsAfter(published, observed time.Time, interval time.Duration) bool {
 	wait := observed.Sub(published)
-	return wait > 0 && wait >= min(afterDelayIntervals*interval, AfterDelayMost) && wait <= AfterWithin
+	return wait > 0 && wait >= AfterDelay(interval) && wait <= AfterWithin
+}
+
+// AfterDelay returns the least time from publication to the view after. interval is the time between two ticks of the
+// feed.
+func AfterDelay(interval time.Duration) time.Duration {
+	return min(afterDelayIntervals*interval, AfterDelayMost)
 }

@@ -30,7 +30,15 @@ const BaselineWithin = score.AfterWithin + storedWithin
 //
 // Pending predictions of any age are decided, so a stop of the service loses none.
 func (s *Service) FixBaselines(ctx context.Context, marketIDs ...string) error {
-	run := baselineRun{service: s, markets: marketIDs, due: map[string]struct{}{}}
+	return s.fixBaselines(ctx, time.Time{}, marketIDs...)
+}
+
+// fixBaselines is FixBaselines, but begins no further chunk after stop unless stop is zero. The next call decides what is
+// left, beginning with the oldest.
+func (s *Service) fixBaselines(ctx context.Context, stop time.Time, marketIDs ...string) error {
+	run := baselineRun{
+		service: s, until: s.now().Add(-score.AfterDelay(s.interval)), blocked: map[clusterKey]struct{}{}, due: map[string]struct{}{},
+	}
 	if len(marketIDs) == 0 {
 		left, err := prediction.Store{}.ConsensusDue(ctx, s.db.Reader) // by an interrupted run
 		if err != nil {
@@ -40,16 +48,26 @@ func (s *Service) FixBaselines(ctx context.Context, marketIDs ...string) error {
 			run.due[id] = struct{}{}
 		}
 	}
+	next := prediction.PendingFilter{Until: run.until, Markets: marketIDs, Limit: s.listed}
 	for more := true; more; {
-		err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-			more, err = run.chunk(ctx, tx)
-			return err
-		})
+		keys, err := prediction.Store{}.Pending(ctx, s.db.Reader, next)
 		if err != nil {
 			return fmt.Errorf("fix baselines: %w", err)
 		}
-		if err := s.afterChunk(); err != nil {
-			return err
+		for chunk := range slices.Chunk(keys, s.chunk) {
+			err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error { return run.chunk(ctx, tx, chunk) })
+			if err != nil {
+				return fmt.Errorf("fix baselines: %w", err)
+			}
+			if err := s.afterChunk(); err != nil {
+				return err
+			}
+			if !stop.IsZero() && !time.Now().Before(stop) {
+				return s.formConsensus(ctx, run.due)
+			}
+		}
+		if more = len(keys) == s.listed; more {
+			next.After = keys[len(keys)-1].ID
 		}
 	}
 	return s.formConsensus(ctx, run.due)
@@ -66,6 +84,7 @@ type pending struct {
 	EventKey         string
 	Confidence       float64
 	Status           prediction.Status
+	BaselineState    prediction.BaselineState
 	CreatedAt        time.Time
 	ScheduledCloseAt time.Time `bun:",nullzero"`
 	Said             *float64  // the agent's previous confidence on the market, about SaidOutcome; nil if there is none
@@ -89,36 +108,36 @@ func (p *pending) previous() *float64 {
 	return &other
 }
 
-// baselineRun walks through the pending predictions by agent and event.
+// baselineRun walks through the pending predictions in the order of publication.
 type baselineRun struct {
 	service *Service
-	markets []string
-	after   prediction.PendingKey // the last prediction seen
-	last    pending               // the last prediction decided or found to wait
-	blocked bool                  // an earlier prediction of last's agent and event waits
-	due     map[string]struct{}   // the markets that got a baseline and have no row of Consensus
+	until   time.Time               // no view counts yet after later publications
+	blocked map[clusterKey]struct{} // an earlier prediction of the agent on the event waits
+	due     map[string]struct{}     // the markets that got a baseline and have no row of Consensus
 }
 
-func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err error) {
-	next, err := prediction.Store{}.NextPending(ctx, tx, r.markets, r.after, r.service.chunk)
-	if err != nil || len(next) == 0 {
-		return false, err
+// chunk decides the next predictions. It locks their agents before it reads them, because another worker may have
+// decided some since they were listed.
+func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx, keys []prediction.Key) error {
+	agents := make([]uuid.UUID, len(keys))
+	for i, k := range keys {
+		agents[i] = k.AgentID
 	}
-	rows, err := r.load(ctx, tx, next)
-	if err != nil {
-		return false, err
+	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
+		return err
 	}
-	r.after = next[len(next)-1]
-	if len(rows) > 0 {
-		if err := r.decide(ctx, tx, rows); err != nil {
-			return false, err
-		}
-		last := rows[len(rows)-1]
-		if len(rows) == r.service.chunk || last.AgentID == r.after.AgentID {
-			r.after = prediction.PendingKey{AgentID: last.AgentID, EventKey: last.EventKey, ID: last.ID}
-		}
+	var rows []pending
+	if err := prediction.ScanPending(ctx, tx, keys, &rows); err != nil {
+		return err
 	}
-	return len(next) == r.service.chunk || len(rows) == r.service.chunk, nil
+	rows = slices.DeleteFunc(rows, func(p pending) bool { return p.BaselineState != prediction.Pending })
+	if len(rows) == 0 {
+		return nil
+	}
+	for i := range rows {
+		rows[i].CreatedAt, rows[i].ClosedAt = rows[i].CreatedAt.UTC(), rows[i].ClosedAt.UTC()
+	}
+	return r.decide(ctx, tx, rows)
 }
 
 // decide fixes the baselines of those rows that can be decided.
@@ -134,16 +153,15 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 	decided, updates := make([]prediction.Baseline, 0, len(rows)), make([]update.Update, 0, len(rows))
 	now, fixed := database.Now(r.service.now()), map[string]bool{} // by market that got a decision
 	for _, p := range rows {
-		if p.AgentID != r.last.AgentID || p.EventKey != r.last.EventKey {
-			r.blocked = false
-		}
-		r.last = p
-		if r.blocked {
+		key := clusterKey{p.AgentID, p.EventKey}
+		if _, blocked := r.blocked[key]; blocked {
 			continue
 		}
 		row, ok := r.service.baselineOf(&p, prices[p.MarketID])
-		if !ok {
-			r.blocked = true
+		// A later publication is listed without the earlier ones on markets that are open, so it mustn't get a weight. It
+		// can have a baseline only if the clocks of two nodes differ.
+		if !ok || (row.State == prediction.Fixed && p.CreatedAt.After(r.until)) {
+			r.blocked[key] = struct{}{}
 			continue
 		}
 		if row.State == prediction.Fixed {
@@ -186,27 +204,6 @@ func (r *baselineRun) markDue(ctx context.Context, tx bun.Tx, fixed map[string]b
 		due[id], r.due[id] = true, struct{}{}
 	}
 	return prediction.BaselinesDecided(ctx, tx, due)
-}
-
-// load locks the agents of the next pending predictions. It reads the predictions after that,
-// because another worker may have decided some.
-func (r *baselineRun) load(ctx context.Context, tx bun.Tx, next []prediction.PendingKey) ([]pending, error) {
-	agents := make([]uuid.UUID, 0, len(next))
-	for _, p := range next {
-		agents = append(agents, p.AgentID)
-	}
-	agents = slices.Compact(agents)
-	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
-		return nil, err
-	}
-	var rows []pending
-	if err := prediction.SelectPending(tx, agents, r.markets, r.after, r.service.chunk).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("read pending predictions: %w", err)
-	}
-	for i := range rows {
-		rows[i].CreatedAt, rows[i].ClosedAt = rows[i].CreatedAt.UTC(), rows[i].ClosedAt.UTC()
-	}
-	return rows, nil
 }
 
 // history is a market's observations, oldest first.

@@ -125,6 +125,51 @@ func TestWeightsFollowPublication(t *testing.T) {
 	})
 }
 
+// ending is a context that ends at a moment, which may have passed.
+type ending struct {
+	context.Context
+	at time.Time
+}
+
+func (e ending) Deadline() (time.Time, bool) { return e.at, true }
+
+// TestBaselinesLeaveTime checks that markets are settled although there is no time for all baselines, and that the
+// baselines left over are fixed later, the oldest first.
+func TestBaselinesLeaveTime(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		s := w.service(2)
+		done, busy := w.market("1", "", "x", start), w.market("2", "", "x", start)
+		w.trade(s, done, w.agent(1), .6, .7)
+		closeWith(done, w.clock, 1, 0)
+		var ids []uuid.UUID
+		for n := range 5 {
+			w.clock = w.clock.Add(time.Second)
+			ids = append(ids, w.publish(w.agent(9-n), busy, 0, .5))
+		}
+		w.clock = w.clock.Add(time.Hour)
+		fixed := func() (n int) {
+			for _, id := range ids {
+				if w.prediction(id).BaselineState != prediction.Missed {
+					break
+				}
+				n++
+			}
+			return n
+		}
+		w.must(s.AfterMarkets(ending{context.Background(), time.Now().Add(-time.Second)}, w.observe(done)))
+		if got, settled := fixed(), w.settled(); got != 2 || settled != 1 {
+			t.Errorf("without time for more: %d baselines fixed and %d predictions settled, want one chunk of 2, and 1", got, settled)
+		}
+		w.must(s.AfterMarkets(ending{context.Background(), time.Now().Add(24 * time.Hour)}, nil))
+		if got := fixed(); got != 5 {
+			t.Errorf("%d baselines fixed, want 5", got)
+		}
+		w.rebuilt()
+	})
+}
+
 func TestConsensusAndFifty(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

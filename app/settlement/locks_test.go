@@ -405,9 +405,9 @@ func TestRulingDuringSettlement(t *testing.T) {
 		"corrected": {KindMarketCorrected, "No", "resolved No 8"},
 		"void":      {KindMarketVoided, "", "void  8"},
 	} {
-		// The first step decides baselines, the next five move predictions, the seventh moves
-		// reference rows and the last marks the outcome applied.
-		for _, after := range []int{2, 5, 7} {
+		// The first five steps move predictions, the sixth moves reference rows and the last marks the outcome
+		// applied.
+		for _, after := range []int{1, 4, 6} {
 			t.Run(fmt.Sprint(name, " after ", after), func(t *testing.T) {
 				t.Parallel()
 				dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -16,6 +16,8 @@ const (
 	// chunkSizeSQLite is chunkSize on SQLite, where every publication waits for the transaction. 50 predictions
 	// take about 10 ms, and a larger chunk would save no time.
 	chunkSizeSQLite = 50
+	// listedPending is how many predictions without a baseline one query lists.
+	listedPending = 10_000
 )
 
 // Options configure a Service. Only DB is required.
@@ -41,6 +43,7 @@ type Service struct {
 	now          func() time.Time
 	winner       func(ctx context.Context, m *market.Market) (int, bool, error)
 	chunk        int
+	listed       int // see listedPending
 	// afterChunk runs after each committed chunk. Tests stop the work with it.
 	afterChunk func() error
 }
@@ -49,7 +52,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{
 		db: o.DB, interval: o.Interval, minLiquidity: o.MinLiquidity, now: o.Now, winner: o.Winner,
-		chunk: chunkSize, afterChunk: func() error { return nil },
+		chunk: chunkSize, listed: listedPending, afterChunk: func() error { return nil },
 	}
 	if o.DB.Kind == database.SQLite {
 		s.chunk = chunkSizeSQLite
@@ -68,11 +71,13 @@ type cell struct{ Category, Day string }
 
 // AfterMarkets is called by ingest after it has stored a reading of the markets and their prices.
 // It fixes baselines, settles markets that have closed and reverses those that have reopened. An
-// error on one market doesn't stop the others. The next call continues unfinished work.
+// error on one market doesn't stop the others. The next call continues unfinished work. Baselines take at most half of
+// the time left, so that many of them don't keep markets from being settled.
 func (s *Service) AfterMarkets(ctx context.Context, observed []market.Market) error {
-	return errors.Join(
-		s.addFifty(ctx, observed),
-		s.FixBaselines(ctx),
-		s.settleObserved(ctx, observed),
-	)
+	fifty := s.addFifty(ctx, observed)
+	var half time.Time
+	if end, ok := ctx.Deadline(); ok {
+		half = end.Add(-time.Until(end) / 2)
+	}
+	return errors.Join(fifty, s.fixBaselines(ctx, half), s.settleObserved(ctx, observed))
 }

@@ -64,14 +64,9 @@ func TestVoidIsListedOnItsDay(t *testing.T) {
 			one, two := w.trade(s, m, w.agent(1), .6, .7), w.trade(s, m, w.agent(2), .6, .7)
 			w.clock = time.Date(2026, 11, 20, 22, 30, 0, 0, time.UTC)
 			closeWith(m, w.clock, .5, .5)
-			stopped, chunks := errors.New("stopped"), 0
+			stopped := errors.New("stopped")
 			s.chunk = 1
-			s.afterChunk = func() error {
-				if chunks++; chunks == 2 { // the first looks for baselines
-					return stopped
-				}
-				return nil
-			}
+			s.afterChunk = func() error { return stopped }
 			if err := s.AfterMarkets(w.t.Context(), w.observe(m)); !errors.Is(err, stopped) {
 				w.t.Fatalf("the settlement wasn't stopped: %v", err)
 			}

@@ -37,7 +37,7 @@ func newWorld(t testing.TB, db *database.DB) *world {
 func (w *world) service(chunk int) *Service {
 	s := New(Options{DB: w.db, Interval: time.Minute, MinLiquidity: 1000, Now: func() time.Time { return w.clock }})
 	if chunk > 0 {
-		s.chunk = chunk
+		s.chunk, s.listed = chunk, 2*chunk
 	}
 	return s
 }
