@@ -69,8 +69,8 @@ func within(pkg, owner string) bool { return pkg == owner || strings.HasPrefix(p
 var fanOuts = []string{
 	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.ByID",
 	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
-	"prediction.CountPublished", "prediction.LatestAt", "prediction.LiveMarkets", "prediction.MarketsWithOpen",
-	"prediction.OpenOn", "prediction.OutcomesNamed", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.Select",
+	"prediction.CountPublished", "prediction.LatestAt", "prediction.MarketsWithOpen",
+	"prediction.OpenMarkets", "prediction.OpenOn", "prediction.OutcomesNamed", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.Select",
 	"prediction.SelectTallies",
 	"prediction.Totals", "prediction.addNewest", "prediction.countOnMarkets", "prediction.due", "prediction.looksBack", "prediction.nextPredicted",
 	"settlement.CountEntries", "settlement.CountReferences", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",

@@ -821,6 +821,8 @@ CREATE TABLE market_outcomes (
 --bun:split
 CREATE INDEX market_outcomes_unapplied ON market_outcomes (market_id) WHERE NOT applied;
 --bun:split
+CREATE INDEX market_outcomes_decided ON market_outcomes (decided_at);
+--bun:split
 
 -- score_entries: the ledger. seq numbers the rows of a prediction. A reversal repeats the row
 -- before it with negated amounts. Rows are only ever added. There are no foreign keys, because
@@ -950,6 +952,8 @@ CREATE TABLE reference_predictions (
 );
 --bun:split
 CREATE INDEX reference_predictions_market ON reference_predictions (market_id);
+--bun:split
+CREATE INDEX reference_predictions_open ON reference_predictions (market_id) WHERE status = 'open';
 --bun:split
 CREATE INDEX reference_predictions_settled ON reference_predictions (settled_at) WHERE settled_at IS NOT NULL;
 --bun:split

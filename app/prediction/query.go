@@ -79,8 +79,7 @@ func (Store) OutcomesNamed(ctx context.Context, db bun.IDB, marketID string) ([]
 // Samples are left out because no source knows them.
 func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 	var found []string
-	err := market.Select(db).Column("m.id").Where("NOT m.sample").
-		Where("m.id IN (SELECT market_id FROM results WHERE status = 'open' AND market_id IS NOT NULL)").
+	err := market.Select(db).Column("m.id").Where("NOT m.sample").Where("m.id IN (?)", OpenMarkets(db)).
 		Order("m.observed_at", "m.id").Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("list markets with open predictions: %w", err)

@@ -18,6 +18,18 @@ func OpenOn(db bun.IDB, market string) *bun.SelectQuery {
 		Where("open.market_id = "+market).Where("open.status = ?", Open)
 }
 
+// OpenMarkets selects, as market_id, the markets with open predictions. One look-up in the index finds each market,
+// however many predictions it has.
+func OpenMarkets(db bun.IDB) *bun.RawQuery {
+	return db.NewRaw(`WITH RECURSIVE held (market_id) AS (
+			SELECT MIN(r.market_id) FROM results AS r WHERE r.status = 'open' AND r.market_id IS NOT NULL
+			UNION ALL
+			SELECT (SELECT MIN(r.market_id) FROM results AS r WHERE r.status = 'open' AND r.market_id > h.market_id)
+			FROM held AS h WHERE h.market_id IS NOT NULL
+		)
+		SELECT market_id FROM held WHERE market_id IS NOT NULL`)
+}
+
 // due selects, as s, the predictions that an admin must settle: open predictions without a market whose horizon
 // has passed. Samples are never settled.
 func due(db bun.IDB, now time.Time) *bun.SelectQuery {

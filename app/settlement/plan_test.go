@@ -3,6 +3,7 @@ package settlement
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,84 @@ func TestYoungPredictionsAreNotRead(t *testing.T) {
 				t.Errorf("read %d rows to find %d predictions: %s", n, old, explained[0].Query)
 			}
 		})
+	}
+}
+
+// lookups are the queries over markets that each tick or scrape makes.
+func (w *world) lookups(t *testing.T, want int64) map[string]func(*database.DB) {
+	return map[string]func(*database.DB){
+		"unsettled markets": func(db *database.DB) {
+			found, err := New(Options{DB: db, Now: func() time.Time { return w.clock }}).Unsettled(t.Context(), 100)
+			if err != nil || int64(len(found)) != want {
+				t.Errorf("%d unsettled markets, %v; want %d", len(found), err, want)
+			}
+		},
+		"ruled markets": func(db *database.DB) {
+			if found, err := New(Options{DB: db}).ruledOpen(t.Context()); err != nil || len(found) > 0 {
+				t.Errorf("ruled markets %v, %v; want none", found, err)
+			}
+		},
+		"waiting markets": func(db *database.DB) {
+			found, err := MarketQueue(t.Context(), db.Reader, w.clock)
+			if err != nil || found.Count != want {
+				t.Errorf("%d waiting markets, %v; want %d", found.Count, err, want)
+			}
+		},
+		"live markets": func(db *database.DB) {
+			found, err := prediction.Store{}.LiveMarkets(t.Context(), db.Reader)
+			if err != nil || int64(len(found)) != want {
+				t.Errorf("%d live markets, %v; want %d", len(found), err, want)
+			}
+		},
+	}
+}
+
+// TestTicksDoNotReadThePast checks that the rows which a tick reads to find markets depend on the number of markets with
+// open predictions, but not on the number of those predictions or of markets settled long ago.
+func TestTicksDoNotReadThePast(t *testing.T) {
+	t.Parallel()
+	if dbtest.Partitioned() {
+		t.Skip("the bounds are those of undivided tables: see docs/scaling.md")
+	}
+	db := dbtest.OpenPlain(t, database.Postgres)
+	w := newWorld(t, db)
+	w.crowd(3_000)
+	for _, sql := range []string{
+		`INSERT INTO markets (id, source, question, title, outcomes, active, closed, scalar, match_key, search_text, first_seen_at, observed_at, sample, description)
+			SELECT 'past' || i, 'test', 'q', 'q', '["Yes","No"]', FALSE, TRUE, FALSE, '', '', '2026-01-01', '2026-01-01', FALSE, repeat('How it settles. ', 100) FROM generate_series(1, 3000) AS i`,
+		`INSERT INTO market_outcomes (market_id, revision, state, outcomes, outcome_values, source, decided_at, applied)
+			SELECT 'past' || i, 1, 'settled', '[]', '[]', 'market', '2026-01-01', TRUE FROM generate_series(1, 3000) AS i`,
+		`INSERT INTO reference_predictions (agent_id, market_id, outcome, confidence, baseline, observed_at, event_key, weight_index, status, created_at)
+			SELECT '` + FiftyAgent.String() + `', 'past' || i, 'Yes', .5, .5, '2026-01-01', 'past' || i, 0, 'resolved', '2026-01-01' FROM generate_series(1, 3000) AS i`,
+		`INSERT INTO reference_predictions (agent_id, market_id, outcome, confidence, baseline, observed_at, event_key, weight_index, status, created_at)
+			VALUES ('` + FiftyAgent.String() + `', '1', 'Yes', .5, .5, '2026-01-01', 'e1', 0, 'open', '2026-01-01')`,
+		"VACUUM ANALYZE",
+	} {
+		w.exec(sql)
+	}
+	for name, look := range w.lookups(t, 1) {
+		for _, e := range dbtest.Explain(t, db, look) {
+			for table, n := range e.Tables {
+				if n > 50 {
+					t.Errorf("%s: read %d rows of %s: %s", name, n, table, e.Query)
+				}
+			}
+		}
+	}
+}
+
+// TestTicksLookMarketsUp checks the plans of the same queries on SQLite.
+func TestTicksLookMarketsUp(t *testing.T) {
+	t.Parallel()
+	db := dbtest.OpenPlain(t, database.SQLite)
+	for name, look := range newWorld(t, db).lookups(t, 0) {
+		for _, e := range dbtest.Explain(t, db, look) {
+			for _, step := range e.Unbounded {
+				if what := strings.Fields(step); what[0] == "SCAN" && slices.Contains([]string{"m", "o", "results"}, what[1]) {
+					t.Errorf("%s: %s in %s", name, step, e.Query)
+				}
+			}
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func (s *Service) ruledOpen(ctx context.Context) (ids []string, err error) {
 	err = s.db.Reader.NewSelect().Model(&rows).
 		Join("JOIN (?) AS m ON m.id = o.market_id", market.Select(s.db.Reader)).
 		Where("o.source = ?", sourceAdmin).Where("o.state <> ?", stateOpen).Where("o.applied").Where("NOT m.closed").
-		Where("EXISTS (?)", prediction.OpenOn(s.db.Reader, "o.market_id")).Scan(ctx)
+		Where("o.market_id IN (?)", prediction.OpenMarkets(s.db.Reader)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for predictions after a ruling: %w", err)
 	}

@@ -21,12 +21,14 @@ import (
 // Open predictions don't matter here: prediction.LiveMarkets lists all their markets, and those that have vanished would
 // stay first in this list.
 func (s *Service) Unsettled(ctx context.Context, limit int) ([]string, error) {
+	db := s.db.Reader
+	decided := db.NewSelect().Model((*Outcome)(nil)).Column("o.market_id").Where("o.decided_at > ?", s.now().UTC().AddDate(0, 0, -7))
+	open := db.NewSelect().Model((*ReferencePrediction)(nil)).Column("r.market_id").
+		Join("JOIN (?) AS m ON m.id = r.market_id", market.Select(db).Column("m.id").Where("m.active OR m.closed")).
+		Join("LEFT JOIN market_outcomes AS o ON o.market_id = r.market_id").
+		Where("r.status = 'open'").Where("o.market_id IS NULL OR o.state = 'open' OR NOT o.applied")
 	var ids []string
-	err := s.db.Reader.NewSelect().TableExpr("(?) AS m", market.Select(s.db.Reader)).Column("m.id").
-		Join("LEFT JOIN market_outcomes AS o ON o.market_id = m.id").
-		Where("NOT m.sample").
-		Where("o.decided_at > ? OR ((o.market_id IS NULL OR o.state = 'open' OR NOT o.applied) AND (m.active OR m.closed)"+
-			" AND EXISTS (?))", s.now().UTC().AddDate(0, 0, -7), SelectOpenReferences(s.db.Reader, "m.id")).
+	err := market.Select(db).Column("m.id").Where("NOT m.sample").Where("m.id IN (?)", decided.Union(open)).
 		OrderExpr("CASE WHEN m.active OR m.closed THEN 0 ELSE 1 END, m.observed_at, m.id").Limit(int64(limit)).Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("read unsettled markets: %w", err)
@@ -45,7 +47,7 @@ const (
 
 // waiting selects, as m, the markets that have ended and still have open predictions.
 func waiting(db bun.IDB, now time.Time) *bun.SelectQuery {
-	return market.Ended(db, now.Add(-vanishedAfter)).Where("EXISTS (?)", prediction.OpenOn(db, "m.id"))
+	return market.Ended(db, now.Add(-vanishedAfter)).Where("m.id IN (?)", prediction.OpenMarkets(db))
 }
 
 // MarketQueue measures the markets that Waiting lists, by the time since each ended.
