@@ -111,8 +111,8 @@ func settlements(q *monitor.Queues, now time.Time) reading {
 	late := q.SettlementAge(now) > monitor.SettlementLate
 	return reading{
 		name: "settlement_queue", holds: late, over: !late,
-		text: fmt.Sprintf("settlement is late: %d ended markets (the oldest %s) and %d predictions without a market past their horizon (the oldest %s)",
-			q.Markets.Count, since(q.Markets, now), q.Due.Count, since(q.Due, now)),
+		text: fmt.Sprintf("settlement is late: %s ended markets (the oldest %s) and %s predictions without a market past their horizon (the oldest %s)",
+			q.Markets, since(q.Markets, now), q.Due, since(q.Due, now)),
 	}
 }
 
@@ -120,8 +120,8 @@ func baselines(q *monitor.Queues, now time.Time) reading {
 	late := q.Baselines.Age(now) > monitor.BaselinesLate
 	return reading{
 		name: "baseline_queue", holds: late, over: !late,
-		text: fmt.Sprintf("%d predictions wait for their baseline, the oldest for %s; it should take minutes",
-			q.Baselines.Count, since(q.Baselines, now)),
+		text: fmt.Sprintf("%s predictions wait for their baseline, the oldest for %s; it should take minutes",
+			q.Baselines, since(q.Baselines, now)),
 	}
 }
 

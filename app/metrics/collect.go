@@ -72,37 +72,40 @@ const (
 
 // state is the state of the whole service according to the database.
 type state struct {
-	predictions prediction.Totals
-	queues      monitor.Queues
+	up          bool // the database answers
+	complete    bool // every query succeeded
+	predictions *prediction.Totals
+	queues      *monitor.Queues
 	feeds       []monitor.Feed
 	backups     monitor.Backups
 	archive     *archive.Status // nil without an archive
 }
 
 // states collects the state, which is the same on every node. If the database doesn't answer,
-// database_up is 0 and the other metrics are absent.
+// database_up is 0 and the other metrics are absent. If a query fails or takes too long, state_complete
+// is 0 and its metrics are absent, and also those of later queries.
 type states struct {
 	Options
 	mu   sync.Mutex
 	last state
-	err  error
 	at   time.Time
 
-	up, predictions, baselines, baselinesAge, settlement, settlementAge *prometheus.Desc
-	queue, queueAge, usage                                              *prometheus.Desc
-	succeeded, failures, dropped                                        *prometheus.Desc
-	backupAt, backupBytes, backupFailures, backupLate                   *prometheus.Desc
-	sealed, sealDays, segments, sealFailures                            *prometheus.Desc
+	up, complete, predictions, baselines, baselinesAge, settlement, settlementAge *prometheus.Desc
+	queue, queueAge, usage                                                        *prometheus.Desc
+	succeeded, failures, dropped                                                  *prometheus.Desc
+	backupAt, backupBytes, backupFailures, backupLate                             *prometheus.Desc
+	sealed, sealDays, segments, sealFailures                                      *prometheus.Desc
 }
 
 func newStates(o Options) *states {
 	return &states{
 		Options:       o,
-		up:            describe("database_up", "1 if the database answered the last query."),
+		up:            describe("database_up", "1 if the database answers."),
+		complete:      describe("state_complete", "1 if every query of the state succeeded in time; if not, some metrics are absent."),
 		predictions:   describe("predictions", "Predictions by status.", "status"),
 		baselines:     describe("baselines_pending", "Predictions that wait for their baseline."),
 		baselinesAge:  describe("baselines_pending_age_seconds", "How long the oldest prediction has waited; 0 if there is none."),
-		settlement:    describe("settlement_queue", `Waiting for settlement: "market" counts ended markets with open predictions, "admin" counts predictions without a market past their horizon.`, "kind"),
+		settlement:    describe("settlement_queue", `Waiting for settlement: "market" counts ended markets with open predictions, "admin" counts predictions without a market past their horizon, 10,000 at most.`, "kind"),
 		settlementAge: describe("settlement_lag_seconds", "How long the oldest item has waited for its settlement; 0 if there is none.", "kind"),
 		queue:         describe("queue_depth", `Waiting items: "outcomes" counts decided markets not applied yet, "boards" ledger entries on no board, "reports" open reports.`, "queue"),
 		queueAge:      describe("queue_age_seconds", "How long the oldest item has waited; 0 if there is none.", "queue"),
@@ -129,7 +132,7 @@ func newStates(o Options) *states {
 
 func (s *states) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		s.up, s.predictions, s.baselines, s.baselinesAge, s.settlement, s.settlementAge,
+		s.up, s.complete, s.predictions, s.baselines, s.baselinesAge, s.settlement, s.settlementAge,
 		s.queue, s.queueAge, s.usage, s.succeeded, s.failures, s.dropped,
 		s.backupAt, s.backupBytes, s.backupFailures, s.backupLate,
 		s.sealed, s.sealDays, s.segments, s.sealFailures,
@@ -143,25 +146,16 @@ func (s *states) Collect(ch chan<- prometheus.Metric) {
 	agents, errors := s.Usage()
 	gauge(ch, s.usage, float64(agents), "agents")
 	gauge(ch, s.usage, float64(errors), "errors")
-	got, err := s.read(now)
-	gauge(ch, s.up, one(err == nil))
-	if err != nil {
-		return
+	got := s.read(now)
+	gauge(ch, s.up, one(got.up))
+	gauge(ch, s.complete, one(got.complete))
+	if p := got.predictions; p != nil {
+		gauge(ch, s.predictions, float64(p.Open), "open")
+		gauge(ch, s.predictions, float64(p.Resolved), "resolved")
+		gauge(ch, s.predictions, float64(p.Void), "void")
 	}
-	gauge(ch, s.predictions, float64(got.predictions.Open), "open")
-	gauge(ch, s.predictions, float64(got.predictions.Resolved), "resolved")
-	gauge(ch, s.predictions, float64(got.predictions.Void), "void")
-	gauge(ch, s.baselines, float64(got.queues.Baselines.Count))
-	gauge(ch, s.baselinesAge, got.queues.Baselines.Age(now).Seconds())
-	for kind, q := range map[string]queue.Depth{"market": got.queues.Markets, "admin": got.queues.Due} {
-		gauge(ch, s.settlement, float64(q.Count), kind)
-		gauge(ch, s.settlementAge, q.Age(now).Seconds(), kind)
-	}
-	for name, q := range map[string]queue.Depth{
-		"outcomes": got.queues.Outcomes, "boards": got.queues.Boards, "reports": got.queues.Reports,
-	} {
-		gauge(ch, s.queue, float64(q.Count), name)
-		gauge(ch, s.queueAge, q.Age(now).Seconds(), name)
+	if got.queues != nil {
+		s.collectQueues(ch, got.queues, now)
 	}
 	s.collectBackups(ch, &got.backups)
 	s.collectArchive(ch, got.archive, now)
@@ -169,6 +163,19 @@ func (s *states) Collect(ch chan<- prometheus.Metric) {
 		if r := f.Readings; r.Feed != "" {
 			s.collectReadings(ch, &r)
 		}
+	}
+}
+
+func (s *states) collectQueues(ch chan<- prometheus.Metric, queues *monitor.Queues, now time.Time) {
+	gauge(ch, s.baselines, float64(queues.Baselines.Count))
+	gauge(ch, s.baselinesAge, queues.Baselines.Age(now).Seconds())
+	for kind, q := range map[string]queue.Depth{"market": queues.Markets, "admin": queues.Due} {
+		gauge(ch, s.settlement, float64(q.Count), kind)
+		gauge(ch, s.settlementAge, q.Age(now).Seconds(), kind)
+	}
+	for name, q := range map[string]queue.Depth{"outcomes": queues.Outcomes, "boards": queues.Boards, "reports": queues.Reports} {
+		gauge(ch, s.queue, float64(q.Count), name)
+		gauge(ch, s.queueAge, q.Age(now).Seconds(), name)
 	}
 }
 
@@ -207,36 +214,45 @@ func (s *states) collectReadings(ch chan<- prometheus.Metric, r *ingest.FeedStat
 }
 
 // read queries once for all scrapes at about the same time.
-func (s *states) read(now time.Time) (state, error) {
+func (s *states) read(now time.Time) state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.at.IsZero() && now.Sub(s.at) < stateFor {
-		return s.last, s.err
+		return s.last
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
 	defer cancel()
-	s.last, s.err = s.ask(ctx)
-	s.at = now
-	return s.last, s.err
+	s.last, s.at = s.ask(ctx), now
+	return s.last
 }
 
-func (s *states) ask(ctx context.Context) (got state, err error) {
-	if got.predictions, err = s.Monitor.Predictions(ctx); err != nil {
-		return got, err
+// ask reads the queues last, because their queries take longest.
+func (s *states) ask(ctx context.Context) (got state) {
+	if got.up = s.DB.Check(ctx) == nil; !got.up {
+		return got
 	}
-	if got.queues, err = s.Monitor.Queues(ctx); err != nil {
-		return got, err
+	totals, err := s.Monitor.Predictions(ctx)
+	if err != nil {
+		return got
 	}
+	got.predictions = &totals
 	if got.backups, _, err = s.Monitor.Backups(ctx); err != nil {
-		return got, err
+		return got
 	}
 	kept, archived, err := s.Monitor.Archive(ctx)
 	if err != nil {
-		return got, err
+		return got
 	}
 	if archived {
 		got.archive = &kept
 	}
-	got.feeds, err = s.Monitor.Feeds(ctx)
-	return got, err
+	if got.feeds, err = s.Monitor.Feeds(ctx); err != nil {
+		return got
+	}
+	queues, err := s.Monitor.Queues(ctx)
+	if err != nil {
+		return got
+	}
+	got.queues, got.complete = &queues, true
+	return got
 }

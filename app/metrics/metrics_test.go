@@ -243,6 +243,8 @@ func TestState(t *testing.T) {
 		}
 		fill(t, db)
 		expect(t, scrape(t, serve(t, db)), map[string]float64{
+			`pulsecast_database_up{}`:                                         1,
+			`pulsecast_state_complete{}`:                                      1,
 			`pulsecast_predictions{status="open"}`:                            3,
 			`pulsecast_predictions{status="resolved"}`:                        2,
 			`pulsecast_predictions{status="void"}`:                            1,
@@ -319,7 +321,7 @@ func TestADatabaseThatIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := scrape(t, serve(t, db))
-	expect(t, got, map[string]float64{`pulsecast_database_up{}`: 0, `pulsecast_snapshot_records{feed="markets"}`: 7})
+	expect(t, got, map[string]float64{`pulsecast_database_up{}`: 0, `pulsecast_state_complete{}`: 0, `pulsecast_snapshot_records{feed="markets"}`: 7})
 	if containsKey(got, "pulsecast_predictions") {
 		t.Error("predictions without a database")
 	}
@@ -358,6 +360,26 @@ func BenchmarkObserve(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			m.Observe("/api/intelligence/markets", "GET", 200, "", 123*time.Microsecond)
+		}
+	})
+}
+
+// TestAQueryThatFails checks that the database counts as up if it answers but one query of the state fails, and that
+// the metrics of the other queries stay.
+func TestAQueryThatFails(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		fill(t, db)
+		if _, err := db.ExecContext(t.Context(), "ALTER TABLE reports RENAME TO broken"); err != nil {
+			t.Fatal(err)
+		}
+		got := scrape(t, serve(t, db))
+		expect(t, got, map[string]float64{
+			`pulsecast_database_up{}`: 1, `pulsecast_state_complete{}`: 0, `pulsecast_predictions{status="open"}`: 3,
+			`pulsecast_ingest_consecutive_failures{feed="markets"}`: 4,
+		})
+		if containsKey(got, "pulsecast_queue_depth") {
+			t.Error("queues, although one can't be read")
 		}
 	})
 }

@@ -60,9 +60,10 @@ func (Store) Due(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]D
 	return rows, nil
 }
 
-// DueQueue measures the number and the age of what Due lists. Age counts from the horizon.
+// DueQueue measures the number and the age of what Due lists. Age counts from the horizon. The number is bounded by
+// queue.Most, because these predictions wait for an admin and may be many.
 func (Store) DueQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Depth, error) {
-	d, err := queue.Read(ctx, due(db, now), "s.horizon_at")
+	d, err := queue.ReadOrdered(ctx, db, due(db, now), "s.horizon_at")
 	if err != nil {
 		return d, fmt.Errorf("count due predictions: %w", err)
 	}

@@ -185,15 +185,24 @@ func TestTicksDoNotReadThePast(t *testing.T) {
 	}
 }
 
-// TestTicksLookMarketsUp checks the plans of the same queries on SQLite.
+// TestTicksLookMarketsUp checks the plans of the same queries on SQLite. Without statistics, SQLite prefers an index that
+// begins with a column of the condition, such as results_status, to one that gives the order.
 func TestTicksLookMarketsUp(t *testing.T) {
 	t.Parallel()
 	db := dbtest.OpenPlain(t, database.SQLite)
 	for name, look := range newWorld(t, db).lookups(t, 0) {
 		for _, e := range dbtest.Explain(t, db, look) {
-			for _, step := range e.Unbounded {
-				if what := strings.Fields(step); what[0] == "SCAN" && slices.Contains([]string{"m", "o", "results"}, what[1]) {
-					t.Errorf("%s: %s in %s", name, step, e.Query)
+			var steps []struct {
+				ID, Parent, Notused int64
+				Detail              string
+			}
+			if err := db.Reader.NewRaw("EXPLAIN QUERY PLAN ?", bun.Safe(e.Query)).Scan(t.Context(), &steps); err != nil {
+				t.Fatal(err)
+			}
+			for _, step := range steps {
+				what := strings.Fields(step.Detail)
+				if strings.Contains(step.Detail, "results_status") || (what[0] == "SCAN" && slices.Contains([]string{"m", "o"}, what[1])) {
+					t.Errorf("%s: %s in %s", name, step.Detail, e.Query)
 				}
 			}
 		}

@@ -26,6 +26,7 @@ type OverviewProps struct {
 	Requests, Failed int64 // Failed counts those answered 4xx or 5xx, including 429
 	Reports          int64 // open reports
 	Due, Markets     int64 // predictions and markets that wait for a ruling
+	MoreDue          bool  // more predictions wait than Due says
 	OldestDue        time.Time
 	Feeds            []OverviewFeed
 	Backups          *Backups // nil if no backup is scheduled
@@ -66,7 +67,11 @@ func (p *OverviewProps) concerns() []concern {
 		add(components.Plural(int(p.Reports), "report waits", "reports wait"), "/admin/settlement#disputes", false)
 	}
 	if p.Due > 0 {
-		add(components.Plural(int(p.Due), "prediction is", "predictions are")+" due for a ruling, the oldest "+p.Frame.when(p.OldestDue).Relative(),
+		due := components.Plural(int(p.Due), "prediction is", "predictions are")
+		if p.MoreDue {
+			due = components.Count(int(p.Due)) + "+ predictions are"
+		}
+		add(due+" due for a ruling, the oldest "+p.Frame.when(p.OldestDue).Relative(),
 			"/admin/settlement#due", p.Frame.Now.Sub(p.OldestDue) > agedQueue)
 	}
 	if p.Markets > 0 {
@@ -106,7 +111,7 @@ func (p *OverviewProps) figures() []figure {
 		{"Settled, 24 h", whole(p.Settled), "", ""},
 		{"Requests, 24 h", whole(p.Requests), "of agents", "/admin/agents?sort=requests"},
 		failed,
-		{"Wait for a ruling", whole(p.Due + p.Markets), components.Plural(int(p.Reports), "report", "reports"), "/admin/settlement"},
+		{"Wait for a ruling", whole(p.Due+p.Markets) + plus(p.MoreDue), components.Plural(int(p.Reports), "report", "reports"), "/admin/settlement"},
 	}
 }
 

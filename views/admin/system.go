@@ -38,6 +38,7 @@ type Ping struct {
 type Queue struct {
 	Kind   string
 	Count  int64
+	More   bool // more wait than Count says
 	Oldest time.Time
 }
 
@@ -162,7 +163,7 @@ func (p *SystemProps) queues() table {
 			since = p.Frame.moment(q.Oldest)
 		}
 		w := queueWords[q.Kind]
-		t.rows = append(t.rows, []cell{{text: w.label, href: w.href, note: w.note}, count(q.Count), since})
+		t.rows = append(t.rows, []cell{{text: w.label, href: w.href, note: w.note}, text(components.Count(int(q.Count)) + plus(q.More)), since})
 	}
 	unwritten := count(int64(p.UnwrittenAgents))
 	unwritten.note = components.Plural(p.UnwrittenErrors, "error", "errors")

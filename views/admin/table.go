@@ -72,6 +72,14 @@ func text(s string) cell { return cell{text: s} }
 // count returns a cell with a whole number.
 func count(n int64) cell { return cell{text: components.Count(int(n))} }
 
+// plus returns what follows a number if the true one is larger.
+func plus(more bool) string {
+	if more {
+		return "+"
+	}
+	return ""
+}
+
 // number returns a cell with a number that may be missing.
 func number(v *float64, write func(float64) string) cell {
 	if v == nil {

@@ -21,7 +21,7 @@ func (d *Site) overview(v *visit) error {
 	p := views.OverviewProps{
 		Frame: d.frame(v, "Overview", "/admin"), Agents: f.Agents, Disabled: f.Disabled, Joined: f.Joined, SeenLastHour: f.Seen,
 		Published: f.Published, Settled: f.Settled, Requests: f.Requests.Requests, Failed: f.Requests.Errors + f.Requests.Limited,
-		Reports: q.Reports.Count, Due: q.Due.Count, Markets: q.Markets.Count, OldestDue: q.Due.Oldest,
+		Reports: q.Reports.Count, Due: q.Due.Count, MoreDue: q.Due.More, Markets: q.Markets.Count, OldestDue: q.Due.Oldest,
 	}
 	feeds, err := d.Monitor.Feeds(ctx)
 	if err != nil {

@@ -44,7 +44,7 @@ func (d *Site) addQueues(ctx context.Context, _ *visit, p *views.SystemProps) er
 		{"baselines", waiting.Baselines}, {"markets", waiting.Markets}, {"outcomes", waiting.Outcomes}, {"due", waiting.Due},
 		{"boards", waiting.Boards}, {"reports", waiting.Reports},
 	} {
-		p.Queues = append(p.Queues, views.Queue{Kind: q.kind, Count: q.Count, Oldest: q.Oldest})
+		p.Queues = append(p.Queues, views.Queue{Kind: q.kind, Count: q.Count, More: q.More, Oldest: q.Oldest})
 	}
 	return nil
 }
