@@ -621,7 +621,7 @@ CREATE INDEX results_edge ON results (edge, id) WHERE edge IS NOT NULL;
 --bun:split
 CREATE INDEX results_pending ON results (market_id, created_at) WHERE baseline_state = 'pending';
 --bun:split
-CREATE INDEX results_open_market ON results (status, market_id, id) WHERE status = 'open' AND market_id IS NOT NULL;
+CREATE INDEX results_open_market ON results (market_id, id) WHERE status = 'open' AND market_id IS NOT NULL;
 --bun:split
 CREATE INDEX results_open_agents ON results (market_id, newcomer, agent_id, id) WHERE status = 'open' AND market_id IS NOT NULL;
 --bun:split

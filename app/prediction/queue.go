@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/queue"
 )
 
@@ -21,13 +22,17 @@ func OpenOn(db bun.IDB, market string) *bun.SelectQuery {
 // OpenMarkets selects, as market_id, the markets with open predictions. One look-up in the index finds each market,
 // however many predictions it has.
 func OpenMarkets(db bun.IDB) *bun.RawQuery {
+	along := bun.Safe("")
+	if !database.IsPostgres(db) {
+		along = "INDEXED BY results_open_market" // SQLite would read all open predictions for each market, along results_status
+	}
 	return db.NewRaw(`WITH RECURSIVE held (market_id) AS (
-			SELECT MIN(r.market_id) FROM results AS r WHERE r.status = 'open' AND r.market_id IS NOT NULL
+			SELECT MIN(r.market_id) FROM results AS r ?0 WHERE r.status = 'open' AND r.market_id IS NOT NULL
 			UNION ALL
-			SELECT (SELECT MIN(r.market_id) FROM results AS r WHERE r.status = 'open' AND r.market_id > h.market_id)
+			SELECT (SELECT MIN(r.market_id) FROM results AS r ?0 WHERE r.status = 'open' AND r.market_id > h.market_id)
 			FROM held AS h WHERE h.market_id IS NOT NULL
 		)
-		SELECT market_id FROM held WHERE market_id IS NOT NULL`)
+		SELECT market_id FROM held WHERE market_id IS NOT NULL`, along)
 }
 
 // due selects, as s, the predictions that an admin must settle: open predictions without a market whose horizon

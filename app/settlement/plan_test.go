@@ -186,7 +186,7 @@ func TestTicksDoNotReadThePast(t *testing.T) {
 }
 
 // TestTicksLookMarketsUp checks the plans of the same queries on SQLite. Without statistics, SQLite prefers an index that
-// begins with a column of the condition, such as results_status, to one that gives the order.
+// begins with a column of the condition, such as results_status.
 func TestTicksLookMarketsUp(t *testing.T) {
 	t.Parallel()
 	db := dbtest.OpenPlain(t, database.SQLite)
