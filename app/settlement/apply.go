@@ -205,6 +205,11 @@ func lockItems(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, e
 	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
 		return nil, err
 	}
+	return readItems(ctx, tx, keys)
+}
+
+// readItems reads predictions, and locks nothing.
+func readItems(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, error) {
 	rows := make([]item, 0, len(keys))
 	q := items(tx).Join("JOIN v ON v.agent_id = p.agent_id AND v.id = p.id")
 	if err := database.ScanRows(ctx, tx, q.String(), keys, &rows); err != nil {

@@ -467,7 +467,7 @@ func TestRulingOnPredictionOfAChunk(t *testing.T) {
 	}
 
 	held := hold(w, s.inLedger, func(ctx context.Context, tx bun.Tx) error {
-		p, err := s.checkVoidPrediction(ids[3])(ctx, tx, Ruling{Note: "spam", Actor: "ada"})
+		p, err := s.checkVoidPrediction(ids[3])(ctx, tx, Ruling{Note: "spam", Actor: "ada"}, lockItems)
 		if err != nil {
 			return err
 		}

@@ -29,14 +29,10 @@ func AtOnce(ctx context.Context, db *database.DB, now func() time.Time, read fun
 // beginBetweenSettlements begins a transaction whose snapshot is taken at a moment when no settlement is under way. If
 // it fails after it began the transaction, it returns both the error and the transaction.
 func beginBetweenSettlements(ctx context.Context, db *database.DB, now func() time.Time) (tx bun.Tx, at time.Time, err error) {
-	var options *sql.TxOptions
-	if db.Kind == database.Postgres {
-		options = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
-	}
 	s := Service{db: db}
 	err = s.inWholeLedger(ctx, func(ctx context.Context, _ bun.Tx) error {
 		at = database.Now(now())
-		if tx, err = db.Reader.BeginTx(context.WithoutCancel(ctx), options); err != nil {
+		if tx, err = db.Reader.BeginTx(context.WithoutCancel(ctx), readsOnly(db)); err != nil {
 			return err
 		}
 		// The first query of a transaction fixes its snapshot.
@@ -44,4 +40,13 @@ func beginBetweenSettlements(ctx context.Context, db *database.DB, now func() ti
 		return tx.NewRaw("SELECT COUNT(*) FROM (SELECT 1 FROM market_outcomes LIMIT 1) AS t").Scan(ctx, &n)
 	})
 	return tx, at, err
+}
+
+// readsOnly returns the options of a transaction of db.Reader that sees one state of the database. On SQLite, every such
+// transaction does.
+func readsOnly(db *database.DB) *sql.TxOptions {
+	if db.Kind == database.Postgres {
+		return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	}
+	return nil
 }

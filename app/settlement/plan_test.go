@@ -86,6 +86,42 @@ func TestPendingIsReadOnce(t *testing.T) {
 	}
 }
 
+// TestPreviewOnlyReads checks that a preview of a ruling neither takes the only writer of SQLite nor locks rows.
+func TestPreviewOnlyReads(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		m := w.market("1", "", "x", start)
+		linked := w.trade(w.service(0), m, w.agent(1), .6, .7)
+		unlinked := w.publish(w.agent(2), nil, 0, .7)
+		w.clock = w.clock.Add(72 * time.Hour)
+		var written, read queries
+		watched := *db
+		watched.DB, watched.Reader = db.DB.WithQueryHook(&written), db.Reader.WithQueryHook(&read)
+		s := New(Options{DB: &watched, Now: func() time.Time { return w.clock }})
+		for _, c := range []struct{ kind, target, outcome string }{
+			{KindMarketCorrected, m.ID, "Yes"}, {KindMarketVoided, m.ID, ""},
+			{KindPredictionVoided, linked.String(), ""}, {KindPredictionSettled, unlinked.String(), "Yes"},
+		} {
+			read.asked = nil
+			if change, err := s.Preview(t.Context(), c.kind, c.target, Ruling{Outcome: c.outcome}); err != nil || change.Open != 1 {
+				t.Errorf("%s: %+v, %v; want a change of one open prediction", c.kind, change, err)
+			}
+			if len(written.asked) > 0 {
+				t.Fatalf("%s: queries of the writer: %q", c.kind, written.asked)
+			}
+			if len(read.asked) == 0 {
+				t.Errorf("%s: no query", c.kind)
+			}
+			for _, query := range read.asked {
+				if strings.Contains(query, "UPDATE") || strings.Contains(query, "lock") {
+					t.Errorf("%s locks: %s", c.kind, query)
+				}
+			}
+		}
+	})
+}
+
 // TestYoungPredictionsAreNotRead checks that the rows read to find the predictions to decide don't depend on the number
 // of those too young for it.
 func TestYoungPredictionsAreNotRead(t *testing.T) {

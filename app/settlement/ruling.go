@@ -60,7 +60,11 @@ type plan struct {
 	to      resolution
 }
 
-type check func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error)
+// check checks a ruling. It reads a prediction with read.
+type check func(ctx context.Context, tx bun.Tx, r Ruling, read readsItems) (*plan, error)
+
+// readsItems is lockItems, or readItems for a check that is not carried out.
+type readsItems func(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, error)
 
 // Rule checks a ruling and carries it out. kind is one of the Kind constants of admins.
 // target is the id of the prediction or market.
@@ -85,14 +89,14 @@ func (s *Service) Rule(ctx context.Context, kind, target string, r Ruling) (Chan
 }
 
 // Preview returns what a ruling would change, or how Rule would refuse it, and changes
-// nothing.
+// nothing. It needs no writer, because a check of a market counts all its predictions.
 func (s *Service) Preview(ctx context.Context, kind, target string, r Ruling) (change Change, err error) {
 	check, err := s.checkOf(kind, target)
 	if err != nil {
 		return Change{}, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		p, err := check(ctx, tx, r)
+	err = s.db.Reader.RunInTx(ctx, readsOnly(s.db), func(ctx context.Context, tx bun.Tx) error {
+		p, err := check(ctx, tx, r, readItems)
 		if err == nil {
 			change = p.change
 		}
@@ -149,7 +153,7 @@ func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
 // the second sees the first one's ruling.
 func (s *Service) record(ctx context.Context, r Ruling, c check) (done *plan, err error) {
 	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
-		p, err := c(ctx, tx, r)
+		p, err := c(ctx, tx, r, lockItems)
 		if err != nil {
 			return err
 		}

@@ -17,8 +17,8 @@ import (
 )
 
 func (s *Service) checkSettle(id uuid.UUID) check {
-	return func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error) {
-		i, err := loadUnlinked(ctx, tx, id)
+	return func(ctx context.Context, tx bun.Tx, r Ruling, read readsItems) (*plan, error) {
+		i, err := loadUnlinked(ctx, tx, id, read)
 		if err != nil {
 			return nil, err
 		}
@@ -36,8 +36,8 @@ func (s *Service) checkSettle(id uuid.UUID) check {
 }
 
 func (s *Service) checkCorrectPrediction(id uuid.UUID) check {
-	return func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error) {
-		i, err := loadUnlinked(ctx, tx, id)
+	return func(ctx context.Context, tx bun.Tx, r Ruling, read readsItems) (*plan, error) {
+		i, err := loadUnlinked(ctx, tx, id, read)
 		if err != nil {
 			return nil, err
 		}
@@ -57,8 +57,8 @@ func (s *Service) checkCorrectPrediction(id uuid.UUID) check {
 }
 
 func (s *Service) checkVoidPrediction(id uuid.UUID) check {
-	return func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error) {
-		i, err := loadItem(ctx, tx, id)
+	return func(ctx context.Context, tx bun.Tx, r Ruling, read readsItems) (*plan, error) {
+		i, err := loadItem(ctx, tx, id, read)
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +72,7 @@ func (s *Service) checkVoidPrediction(id uuid.UUID) check {
 	}
 }
 
-// loadItem locks the prediction's agent and then reads the prediction.
-func loadItem(ctx context.Context, tx bun.Tx, id uuid.UUID) (*item, error) {
+func loadItem(ctx context.Context, tx bun.Tx, id uuid.UUID, read readsItems) (*item, error) {
 	key, err := prediction.Store{}.KeyOf(ctx, tx, id)
 	if err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func loadItem(ctx context.Context, tx bun.Tx, id uuid.UUID) (*item, error) {
 	if key == nil {
 		return nil, prediction.NotFound()
 	}
-	rows, err := lockItems(ctx, tx, []prediction.Key{*key})
+	rows, err := read(ctx, tx, []prediction.Key{*key})
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +90,8 @@ func loadItem(ctx context.Context, tx bun.Tx, id uuid.UUID) (*item, error) {
 	return &rows[0], nil
 }
 
-func loadUnlinked(ctx context.Context, tx bun.Tx, id uuid.UUID) (*item, error) {
-	i, err := loadItem(ctx, tx, id)
+func loadUnlinked(ctx context.Context, tx bun.Tx, id uuid.UUID, read readsItems) (*item, error) {
+	i, err := loadItem(ctx, tx, id, read)
 	if err == nil && i.MarketID != "" {
 		return nil, problem.New(problem.CodeMarketDecides,
 			fmt.Sprintf("This prediction is on market %s, whose settlement decides it. Correct the market, or void this prediction.", i.MarketID))
@@ -175,7 +174,7 @@ func (r *Ruling) value() (float64, error) {
 }
 
 func (s *Service) checkMarket(id string, void bool) check {
-	return func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error) {
+	return func(ctx context.Context, tx bun.Tx, r Ruling, _ readsItems) (*plan, error) {
 		markets, err := market.Store{}.ByIDs(ctx, tx, []string{id})
 		if err != nil {
 			return nil, err
