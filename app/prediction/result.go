@@ -107,14 +107,16 @@ func (Store) Pending(ctx context.Context, db bun.IDB, f PendingFilter) ([]Key, e
 		among = "s.market_id = ANY (ARRAY(?))"
 	}
 	on := func(markets string) *bun.SelectQuery {
-		q := db.NewSelect().TableExpr("results AS s").Column("s.agent_id", "s.id").Where("s.baseline_state = 'pending'").
+		return db.NewSelect().TableExpr("results AS s").Column("s.agent_id", "s.id").Where("s.baseline_state = 'pending'").
 			Where(among, db.NewSelect().TableExpr("held AS h").Column("h.market_id").Where(markets)).Where("s.id > ?", f.After)
-		if len(f.Markets) > 0 {
-			q.Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
-				Where("p.event_key IN (SELECT f.event_key FROM results AS e JOIN predictions AS f ON f.agent_id = e.agent_id AND f.id = e.id"+
-					" WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(f.Markets))
-		}
-		return q
+	}
+	due := db.NewSelect().TableExpr("(? UNION ALL ?) AS due", on("NOT h.closed").Where("s.created_at <= ?", f.Until.UTC()), on("h.closed")).
+		Column("agent_id", "id").Order("id").Limit(int64(f.Limit))
+	if len(f.Markets) > 0 {
+		// A join would let the database begin with all predictions on the events.
+		due.Where("(SELECT p.event_key FROM predictions AS p WHERE p.agent_id = due.agent_id AND p.id = due.id) IN ("+
+			"SELECT f.event_key FROM results AS e JOIN predictions AS f ON f.agent_id = e.agent_id AND f.id = e.id"+
+			" WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(f.Markets))
 	}
 	var keys []Key
 	err := db.NewRaw(`WITH RECURSIVE waiting (market_id) AS (
@@ -123,8 +125,7 @@ func (Store) Pending(ctx context.Context, db bun.IDB, f PendingFilter) ([]Key, e
 			SELECT (SELECT MIN(s.market_id) FROM results AS s WHERE s.baseline_state = 'pending' AND s.market_id > w.market_id)
 			FROM waiting AS w WHERE w.market_id IS NOT NULL
 		), held AS (SELECT m.id AS market_id, m.closed FROM waiting AS w JOIN (?) AS m ON m.id = w.market_id)
-		SELECT agent_id, id FROM (? UNION ALL ?) AS due ORDER BY id LIMIT ?`,
-		market.Select(db).Column("m.id", "m.closed"), on("NOT h.closed").Where("s.created_at <= ?", f.Until.UTC()), on("h.closed"), f.Limit).Scan(ctx, &keys)
+		?`, market.Select(db).Column("m.id", "m.closed"), due).Scan(ctx, &keys)
 	if err != nil {
 		return nil, fmt.Errorf("list pending predictions: %w", err)
 	}

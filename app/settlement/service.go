@@ -17,7 +17,7 @@ const (
 	// take about 10 ms, and a larger chunk would save no time.
 	chunkSizeSQLite = 50
 	// listedPending is how many predictions without a baseline one query lists.
-	listedPending = 10_000
+	listedPending = 100_000
 )
 
 // Options configure a Service. Only DB is required.
