@@ -74,7 +74,7 @@ var fanOuts = []string{
 	"prediction.SelectTallies",
 	"prediction.Totals", "prediction.addNewest", "prediction.countOnMarkets", "prediction.due", "prediction.looksBack", "prediction.nextPredicted",
 	"settlement.CountEntries", "settlement.CountReferences", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",
-	"settlement.SelectOpenReferences", "settlement.addEntries",
+	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.addEntries",
 	"settlement.ledgerOf", "settlement.movesClosing", "settlement.withOpen",
 }
 

@@ -69,7 +69,7 @@ func (p *OverviewProps) concerns() []concern {
 	if p.Due > 0 {
 		due := components.Plural(int(p.Due), "prediction is", "predictions are")
 		if p.MoreDue {
-			due = components.Count(int(p.Due)) + "+ predictions are"
+			due = components.Count(int(p.Due)) + "+\u00a0predictions are"
 		}
 		add(due+" due for a ruling, the oldest "+p.Frame.when(p.OldestDue).Relative(),
 			"/admin/settlement#due", p.Frame.Now.Sub(p.OldestDue) > agedQueue)
