@@ -237,7 +237,7 @@ func text(args *fasthttp.Args, name string, most int) (string, error) {
 
 func hasAll(text string, words []string) bool {
 	for _, w := range words {
-		if !strings.Contains(text, w) {
+		if !plaintext.HasWord(text, w) {
 			return false
 		}
 	}

@@ -49,13 +49,13 @@ func WhereIDs(q *bun.SelectQuery, column string, ids []uuid.UUID) *bun.SelectQue
 	return q.Where("? = ANY ((SELECT ?::uuid[])::uuid[])", bun.Ident(column), "{"+strings.Join(texts, ",")+"}")
 }
 
-// Contains returns the condition that a column contains a text, in the same letter case. It is several times as fast
-// as LIKE.
-func Contains(db bun.IDB, column string, text any) schema.QueryWithArgs {
+// HasWord returns the condition that plaintext.HasWord checks, for a column with folded text. It is several times as
+// fast as LIKE.
+func HasWord(db bun.IDB, column string, word any) schema.QueryWithArgs {
 	if IsPostgres(db) {
-		return bun.SafeQuery("strpos(?, ?) > 0", bun.Ident(column), text)
+		return bun.SafeQuery("strpos(' ' || ?, ' ' || ?) > 0", bun.Ident(column), word)
 	}
-	return bun.SafeQuery("instr(?, ?) > 0", bun.Ident(column), text)
+	return bun.SafeQuery("instr(' ' || ?, ' ' || ?) > 0", bun.Ident(column), word)
 }
 
 // CommitLater lets the transaction's commit return before it is on disk. Use it for work that is

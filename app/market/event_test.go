@@ -137,22 +137,27 @@ func TestGroups(t *testing.T) {
 		closed.Closed, closed.Active, retired.Active = true, false, false
 		tagged := sibling("small", "s1", 0.3, 3)
 		tagged.Tags, tagged.Category = []string{"a/b?c", "earn-4"}, "crypto"
+		first := sibling("big", "b1", 0.1, 10)
+		first.Category, first.Tags = "economics", []string{"jobs"}
 		unknown := sibling("unknown", "u1", 0.2, 0)
 		unknown.Volume, unknown.Probability = nil, nil
 		observeEvents(t, db, []market.Market{
-			sibling("big", "b1", 0.1, 10), sibling("big", "b2", 0.4, 20), sibling("big", "b3", 0.2, 30), sibling("big", "b4", 0.3, 40),
+			first, sibling("big", "b2", 0.4, 20), sibling("big", "b3", 0.2, 30), sibling("big", "b4", 0.3, 40),
 			closed, retired, alone, tagged, unknown, sibling("tie", "t1", 0.5, 3),
 		}, market.Event{ID: "big", Title: "Who leads?", Volume: ptr(1e6), UpdatedAt: noon}, market.Event{ID: "empty", Title: "Nothing yet", Volume: ptr(1e9), UpdatedAt: noon})
 		for want, f := range map[string]market.GroupFilter{
 			"big:b2,b4,b3/4 -:alone/1 small:s1/1 tie:t1/1 unknown:u1/1": {},
 			"big:b2,b4,b3/4 small:s1/1 tie:t1/1 unknown:u1/1":           {EventsOnly: true},
-			"small:s1/1":      {Tag: "a/b?c"},
-			"":                {Tag: `"earn-4"`},
-			"-:alone/1":       {Category: "sports"},
-			"big:b2,b4,b3/4":  {Q: "B3 HAPPEN"},
-			"big:b2,b4,b3/4 ": {Q: "who leads", Limit: 100},
-			"big:b5/1":        {Closed: true},
-			"-:alone/1 ":      {ClosesBefore: noon.Add(2 * time.Hour)},
+			"small:s1/1":       {Tag: "a/b?c"},
+			"":                 {Tag: `"earn-4"`},
+			"-:alone/1":        {Category: "sports"},
+			"big:b2,b4,b3/4":   {Q: "B3 HAPPEN"},
+			"big:b2,b4,b3/4 ":  {Q: "who leads", Limit: 100},
+			"big:b2,b4,b3/4  ": {Category: "economics", Tag: "jobs", Q: "b1 lead"},
+			" ":                {Category: "economics", Q: "b3"}, // two of its markets, but not one
+			"  ":               {Q: "appen"},
+			"big:b5/1":         {Closed: true},
+			"-:alone/1 ":       {ClosesBefore: noon.Add(2 * time.Hour)},
 		} {
 			if got := groups(t, db, f); got != strings.TrimSpace(want) {
 				t.Errorf("%+v\ngot  %s\nwant %s", f, got, want)

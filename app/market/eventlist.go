@@ -26,12 +26,12 @@ type Group struct {
 	Total   int      // number of the event's listed markets: open ones, or closed ones
 }
 
-// GroupFilter narrows a list of groups. A zero field doesn't filter. If one market of a group matches, the
-// whole group is listed.
+// GroupFilter narrows a list of groups. A zero field doesn't filter. If one market of a group matches all
+// fields, the whole group is listed.
 type GroupFilter struct {
 	Category   string // exact match
 	Tag        string // a slug as TagSlug writes it, exact match
-	Q          string // at most plaintext.MaxWords words that must all occur in a market's question or title, or in the event's title
+	Q          string // at most plaintext.MaxWords words that must all begin a word of a market's question or title, or of the event's title
 	Closed     bool   // closed markets instead of open ones
 	EventsOnly bool   // leave out markets that stand alone
 	// ClosesBefore keeps groups with a market that is scheduled to close before this time.
@@ -131,7 +131,7 @@ type groupRow struct {
 	GroupKey string
 	Volume   float64   // -1 if unknown
 	At       time.Time // the key of the orders by close and by age
-	met      [conditions]bool
+	fits     bool // a market fits every condition
 }
 
 // rank groups the members and returns the groups that match the filter, in its order.
@@ -159,13 +159,11 @@ func (f GroupFilter) rank(members []member) []groupRow {
 		if f.earliest() && at.Before(row.At) || !f.earliest() && at.After(row.At) {
 			row.At = at
 		}
-		for c, met := range f.meets(m, words) {
-			row.met[c] = row.met[c] || met
-		}
+		row.fits = row.fits || f.fits(m, words)
 	}
 	var list []groupRow
 	for _, row := range groups {
-		if !slices.Contains(row.met[:], false) {
+		if row.fits {
 			list = append(list, *row)
 		}
 	}
@@ -173,18 +171,14 @@ func (f GroupFilter) rank(members []member) []groupRow {
 	return list
 }
 
-// conditions is the number of conditions of a GroupFilter. Each can be met by another market of the group.
-const conditions = 4
-
-func (f GroupFilter) meets(m *member, words []string) [conditions]bool {
-	return [conditions]bool{
-		f.Category == "" || m.Category == f.Category,
-		f.Tag == "" || slices.Contains(m.Tags, f.Tag),
-		f.ClosesBefore.IsZero() || !m.ClosesAt.IsZero() && m.ClosesAt.Before(f.ClosesBefore),
+// fits reports whether a market fits every condition. A word may stand in the title of its event instead.
+func (f GroupFilter) fits(m *member, words []string) bool {
+	return (f.Category == "" || m.Category == f.Category) &&
+		(f.Tag == "" || slices.Contains(m.Tags, f.Tag)) &&
+		(f.ClosesBefore.IsZero() || !m.ClosesAt.IsZero() && m.ClosesAt.Before(f.ClosesBefore)) &&
 		!slices.ContainsFunc(words, func(word string) bool {
-			return !strings.Contains(m.SearchText, word) && !strings.Contains(m.EventSearchText, word)
-		}),
-	}
+			return !plaintext.HasWord(m.SearchText, word) && !plaintext.HasWord(m.EventSearchText, word)
+		})
 }
 
 // at returns the time that orders a market by close or by age.

@@ -31,7 +31,7 @@ const (
 type Filter struct {
 	Category     string    // exact match, in lower case
 	Tag          string    // a slug as TagSlug writes it, exact match
-	Q            string    // at most plaintext.MaxWords words that must all occur in the question or title, in any letter case
+	Q            string    // at most plaintext.MaxWords words that must all begin a word of the question or title
 	ClosesBefore time.Time // scheduled to close before this time
 	Closed       bool      // closed markets instead of open ones
 	Sort         Sort
@@ -143,7 +143,7 @@ func (f Filter) matches(db bun.IDB, p *database.Planned) schema.QueryWithArgs {
 	}
 	words, _ := plaintext.Words(f.Q)
 	for _, word := range words {
-		and("?", database.Contains(db, "m.search_text", p.Value(word)))
+		and("?", database.HasWord(db, "m.search_text", p.Value(word)))
 	}
 	return bun.SafeQuery("("+strings.Join(all, " AND ")+")", args...)
 }

@@ -606,6 +606,9 @@ func TestListFilters(t *testing.T) {
 			{market.Filter{Q: "tomorrow sun"}, []string{"sun"}},
 			{market.Filter{Q: "tomorrow rain"}, nil},
 			{market.Filter{Q: "100%"}, []string{"rain"}},
+			{market.Filter{Q: "tom su weather"}, []string{"sun"}},
+			{market.Filter{Q: "egen"}, nil},
+			{market.Filter{Q: "morgen"}, nil},
 		}
 		for _, tt := range tests {
 			tt.filter.Limit = 10

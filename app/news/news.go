@@ -52,6 +52,6 @@ type Item struct {
 	Received string `bun:"-" json:"-"`
 }
 
-// SearchableText returns what a search of the current news looks at. A word of a search has no spaces, so it occurs
-// here if it occurs in TitleSearchText or in SummarySearchText.
+// SearchableText returns what a search of the current news looks at. A word of a search has no spaces, so it begins
+// a word here if it begins one in TitleSearchText or in SummarySearchText.
 func (i *Item) SearchableText() string { return plaintext.Fold(i.Title + " " + i.Summary) }

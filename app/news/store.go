@@ -185,7 +185,7 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 // Filter narrows a list of items. A zero field doesn't filter.
 type Filter struct {
 	Community string
-	Q         string // at most plaintext.MaxWords words that must all occur in the title or summary, in any letter case
+	Q         string // at most plaintext.MaxWords words that must all begin a word of the title or summary
 	Live      bool   // leave out samples
 	Cursor    string // the next that List returned for the previous page
 	Limit     int    // at least 1
@@ -248,7 +248,7 @@ func (f Filter) read(ctx context.Context, db bun.IDB, q *bun.SelectQuery) (page 
 	var args []any
 	for i, word := range words {
 		matches[i] = "(? OR ?)"
-		args = append(args, database.Contains(db, "n.title_search_text", word), database.Contains(db, "n.summary_search_text", word))
+		args = append(args, database.HasWord(db, "n.title_search_text", word), database.HasWord(db, "n.summary_search_text", word))
 	}
 	placed := db.NewSelect().TableExpr("(?) AS n", q.Limit(searched)).ColumnExpr("n.*").
 		ColumnExpr("ROW_NUMBER() OVER (ORDER BY n.posted_at DESC, n.id DESC) AS place").

@@ -49,6 +49,20 @@ func FoldKeeping(text string, keep func(before rune, from string) rune) string {
 	return norm.NFC.String(b.String())
 }
 
+// HasWord reports whether a word of a folded text begins with a word of a search, as Words returns it. So a search for
+// "rate" finds "rates", but a search for "us" doesn't find "houston".
+func HasWord(text, word string) bool {
+	for from := 0; ; from++ {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		if from += i; from == 0 || text[from-1] == ' ' {
+			return true
+		}
+	}
+}
+
 // MaxWords is the greatest number of different words in a search.
 const MaxWords = 32
 

@@ -34,6 +34,28 @@ func TestFold(t *testing.T) {
 	}
 }
 
+func TestHasWord(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, word string
+		want       bool
+	}{
+		{"rates in houston", "rate", true},
+		{"rates in houston", "houston", true},
+		{"rates in houston", "us", false},
+		{"houston russia us", "us", true},
+		{"houston russia usa", "us", true},
+		{"aaab aab", "aab", true},
+		{"österreich", "sterreich", false},
+		{"20 0000", "000", true},
+		{"", "a", false},
+	} {
+		if got := plaintext.HasWord(c.text, c.word); got != c.want {
+			t.Errorf("%q in %q: got %v", c.word, c.text, got)
+		}
+	}
+}
+
 // TestWords checks that a word counts once, however often and in whichever form it is written, and that 32 are allowed.
 func TestWords(t *testing.T) {
 	t.Parallel()

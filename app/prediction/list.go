@@ -35,7 +35,7 @@ type Filter struct {
 	MarketID string
 	EventID  string // of an upstream event; matches predictions that count for it, see findEarlier
 	Status   Status
-	Words    string // at most plaintext.MaxWords words that must all occur in title or thesis
+	Words    string // at most plaintext.MaxWords words that must all be whole words of title or thesis
 	// Established leaves out predictions that an agent published before its first settlement. It works only
 	// with ByCreatedAt and no other filters.
 	Established bool
