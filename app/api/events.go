@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -89,12 +88,14 @@ func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
 		name string
 		most int
 		into *string
-	}{{"category", 64, &f.Category}, {"q", maxQuery, &f.Q}, {"cursor", maxParameter, &f.Cursor}} {
+	}{{"q", maxQuery, &f.Q}, {"cursor", maxParameter, &f.Cursor}} {
 		if *p.into, err = text(args, p.name, p.most); err != nil {
 			return f, err
 		}
 	}
-	f.Category = strings.ToLower(f.Category)
+	if f.Category, err = category(args); err != nil {
+		return f, err
+	}
 	if f.Tag, err = tag(args); err != nil {
 		return f, err
 	}

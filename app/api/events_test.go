@@ -93,7 +93,7 @@ func TestEvents(t *testing.T) {
 		for _, path := range []string{"nobody", "%00", "%ff"} {
 			s.do(t, call{path: "/api/intelligence/events/" + path}).refused(http.StatusNotFound, "not_found")
 		}
-		for _, query := range []string{"?cursor=x", "?cursor=!!", "?limit=0", "?tag=%00", "?category=%ff", "?colour=red", "/2?cursor=" + first.text("nextCursor"), "/2?limit=101"} {
+		for _, query := range []string{"?cursor=x", "?cursor=!!", "?limit=0", "?tag=%00", "?category=%ff", "?category=weather", "?colour=red", "/2?cursor=" + first.text("nextCursor"), "/2?limit=101"} {
 			s.do(t, call{path: "/api/intelligence/events" + query}).refused(http.StatusBadRequest, "invalid_parameter")
 		}
 		s.do(t, call{path: "/api/intelligence/events", header: map[string]string{"User-Agent": "curl/8.5.0"}}).refused(http.StatusForbidden, "user_agent_rejected")

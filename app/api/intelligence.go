@@ -113,10 +113,9 @@ type marketFilter struct {
 }
 
 func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
-	if f.category, err = text(args, "category", 64); err != nil {
+	if f.category, err = category(args); err != nil {
 		return f, err
 	}
-	f.category = strings.ToLower(f.category)
 	if f.tag, err = tag(args); err != nil {
 		return f, err
 	}
@@ -125,6 +124,15 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 	}
 	f.closesBefore, err = closesBefore(args)
 	return f, err
+}
+
+// category returns the parameter category, one of a market, or "" if it is left out.
+func category(args *fasthttp.Args) (string, error) {
+	value, err := text(args, "category", maxParameter)
+	if value = strings.ToLower(value); value != "" && !slices.Contains(market.Categories, value) {
+		err = problem.InvalidParameter("category", "must be one of "+strings.Join(market.Categories, ", "))
+	}
+	return value, err
 }
 
 // closesBefore returns the parameter closesBefore in UTC, or the zero time if it is left out.

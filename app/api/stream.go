@@ -14,7 +14,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/httpserver"
-	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/update"
 )
@@ -88,28 +87,36 @@ func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 	for _, p := range []struct {
 		name string
 		to   *string
-	}{{"market", &f.MarketID}, {"category", &f.Category}, {"agent", &handle}} {
+	}{{"market", &f.MarketID}, {"agent", &handle}} {
 		if *p.to, err = text(args, p.name, maxParameter); err != nil {
 			return f, err
 		}
 	}
-	f.Category = strings.ToLower(f.Category)
-	if f.Category != "" && !slices.Contains(market.Categories, f.Category) {
-		return f, problem.InvalidParameter("category", "must be one of "+strings.Join(market.Categories, ", "))
-	}
-	if handle == "" {
-		return f, nil
+	if f.Category, err = category(args); err != nil || f.MarketID == "" && handle == "" {
+		return f, err
 	}
 	admission, err := a.admit(c, httpserver.Lookup)
 	if err != nil {
 		return f, err
 	}
 	defer admission.Leave()
-	found, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, handle)
-	if err == nil {
+	if f.MarketID != "" {
+		_, found, err := a.markets.ByID(c.UserContext(), a.DB.Reader, f.MarketID)
+		if err != nil {
+			return f, err
+		}
+		if !found {
+			return f, errNoMarket()
+		}
+	}
+	if handle != "" {
+		found, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, handle)
+		if err != nil {
+			return f, err
+		}
 		f.AgentID = found.ID
 	}
-	return f, err
+	return f, nil
 }
 
 // parseTypes reads the parameter types, a comma-separated list. It returns nil for all types.

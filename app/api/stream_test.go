@@ -251,6 +251,7 @@ func TestStreamRefusals(t *testing.T) {
 		refuse("?type=market.moved", http.StatusBadRequest, "invalid_parameter")
 		refuse("?category=nope", http.StatusBadRequest, "invalid_parameter")
 		refuse("?agent=nobody", http.StatusNotFound, "not_found")
+		refuse("?market=nothing", http.StatusNotFound, "not_found")
 		refuse("", http.StatusBadRequest, "invalid_parameter", "Last-Event-ID", "x")
 		refuse("", http.StatusUnauthorized, "invalid_credentials", "Authorization", "Bearer x")
 		head := s.do(t, call{method: "HEAD", path: "/api/events"})
