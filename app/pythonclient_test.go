@@ -253,6 +253,28 @@ func TestPythonExport(t *testing.T) {
 	}
 }
 
+// TestPythonTexts checks that a text is returned as text, and that another answer than JSON isn't taken for a failure
+// of the service, which bots wait for.
+func TestPythonTexts(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, func(w http.ResponseWriter, _ int) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		io.WriteString(w, "Näh.\n")
+	})
+	out, err := python(t, []string{"PULSECAST_BASE_URL=" + s.URL}, "-c", `import pulsecast
+client = pulsecast.Client()
+print(client.text("/api/skill"), end="")
+try:
+    client.get("/api/skill")
+except pulsecast.Error as error:
+    print(type(error).__name__, error)`)
+	want := "Näh.\nError 200 unexpected_answer: The answer (text/plain; charset=utf-8) is not a JSON object. " +
+		"text() reads texts, and send() other answers.\n"
+	if err != nil || out != want {
+		t.Errorf("got %q, %v; want %q", out, err, want)
+	}
+}
+
 // scripted is a server that gives prepared answers in order and records the requests.
 type scripted struct {
 	*httptest.Server

@@ -242,8 +242,8 @@ class Client:
         """All data of the agent, one object at a time, each with a `type`: agent, key, prediction."""
         cursor: Scalar = None
         while True:
-            _, raw = self.send("GET", "/api/agents/me/export", {"cursor": cursor})
-            lines = [_decode(line) for line in raw.splitlines() if line]
+            headers, raw = self.send("GET", "/api/agents/me/export", {"cursor": cursor})
+            lines = [_decode(headers, line) for line in raw.splitlines() if line]
             if not lines or lines[-1]["type"] != "end":
                 raise Unavailable(200, "cut_short", "The export is incomplete. Start it again.")
             # Each file begins with the agent and its keys.
@@ -291,8 +291,15 @@ class Client:
     # Requests
 
     def get(self, path: str, **query: Scalar) -> Dict[str, Any]:
-        """GET any operation of the API. Parameters that are None are not sent."""
+        """GET any operation that answers with JSON. Parameters that are None are not sent."""
         return self._call("GET", path, query)
+
+    def text(self, path: str) -> str:
+        """GET a text, such as /api/skill."""
+        headers, raw = self.send("GET", path, headers={"Accept": "text/plain"})
+        if headers.get_content_type() != "text/plain":
+            raise _unexpected(headers, "plain text")
+        return raw.decode()
 
     def _pages(self, path: str, name: str, limit: int, query: Dict[str, Scalar]) -> Iterator[Any]:
         """Yield up to limit records of a list with cursors."""
@@ -309,8 +316,8 @@ class Client:
         self, method: str, path: str, query: Optional[Mapping[str, Scalar]] = None,
         body: Optional[Mapping[str, Any]] = None, headers: Optional[Mapping[str, str]] = None,
     ) -> Dict[str, Any]:
-        _, raw = self.send(method, path, query, body, headers)
-        return _decode(raw)
+        answered, raw = self.send(method, path, query, body, headers)
+        return _decode(answered, raw)
 
     def send(
         self, method: str, path: str, query: Optional[Mapping[str, Scalar]] = None,
@@ -443,7 +450,7 @@ class UpdateReader:
             return self._read()
         if not raw:
             return None
-        page = _decode(raw)
+        page = _decode(answered, raw)
         self.now = cast(UpdatesNow, page["now"])
         self.next_check_at = parse_time(page["nextCheckAt"]) if page["nextCheckAt"] else None
         return page, answered.get("ETag", "")
@@ -502,11 +509,17 @@ def parse_time(text: str) -> datetime:
     return datetime.strptime(f"{at[1]}.{at[2] or 0}", "%Y-%m-%dT%H:%M:%S.%f").replace(tzinfo=timezone.utc)
 
 
-def _decode(raw: bytes) -> Dict[str, Any]:
+def _decode(headers: Message, raw: bytes) -> Dict[str, Any]:
     answer = _object(raw)
     if answer is None:
-        raise Unavailable(200, "unexpected_answer", f"The answer is not from Pulsecast: {raw[:200]!r}")
+        raise _unexpected(headers, "a JSON object")
     return answer
+
+
+def _unexpected(headers: Message, wanted: str) -> Error:
+    kind = headers.get("Content-Type") or "no Content-Type"
+    return Error(
+        200, "unexpected_answer", f"The answer ({kind}) is not {wanted}. text() reads texts, and send() other answers.")
 
 
 def _object(raw: bytes) -> Optional[Dict[str, Any]]:

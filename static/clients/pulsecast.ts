@@ -6,7 +6,8 @@
 //   const { markets } = await client.get("/api/intelligence/markets", { query: { limit: 5, category: "economics" } });
 //   for (const market of markets) console.log(market.question, market.probability);
 //
-// Every operation of /api/openapi.json can be called. Its parameters, body and answer are typed.
+// Every operation of /api/openapi.json that answers with JSON can be called. Its parameters, body and answer are
+// typed. text() reads texts. send() reads the rest: the export, files and the stream of updates.
 // A refusal is thrown as a PulsecastError with `code`, `detail`, `errors` and `requestId`. The
 // client repeats requests that were rate limited or that failed on the way. It waits as long as
 // the service asks, or for a growing pause. Every publication carries an Idempotency-Key, so
@@ -78,7 +79,10 @@ export class PulsecastError extends Error {
 
 // The parts of an operation in the generated types.
 type Method = "get" | "post" | "patch" | "delete";
-type PathsWith<M extends Method> = { [P in keyof paths]: paths[P][M] extends object ? P : never }[keyof paths];
+type Answering<M extends Method, Type extends string> = {
+  [P in keyof paths]: paths[P][M] extends { responses: { 200: { content: { [T in Type]: unknown } } } } ? P : never;
+}[keyof paths];
+type PathsWith<M extends Method> = Answering<M, "application/json">;
 type Parameters<O, In extends string> = O extends { parameters: { [K in In]?: infer T } } ? NonNullable<T> : never;
 type Body<O> = O extends { requestBody: { content: { "application/json": infer B } } } ? B : never;
 type Answer<O> = O extends { responses: { 200: { content: { "application/json": infer A } } } } ? A : never;
@@ -127,9 +131,17 @@ export class Client {
     return this.json({ method: "GET", ...fill(path, rest[0]) });
   }
 
-  /** POST to an operation. For predictions use publish() and publishBatch(), which can be repeated safely. */
+  /** GET a text, such as `client.text("/api/skill")`. */
+  async text(path: Answering<"get", "text/plain">): Promise<string> {
+    const answer = await this.send({ method: "GET", path, headers: { Accept: "text/plain" } });
+    if (!contentType(answer).startsWith("text/plain")) throw unexpected(answer, "plain text");
+    return answer.text();
+  }
+
+  /** POST to an operation. For predictions use publish() and publishBatch(), which round the confidence. */
   post<P extends PathsWith<"post">>(path: P, ...rest: Rest<paths[P]["post"]>): Promise<Answer<paths[P]["post"]>> {
-    return this.json({ method: "POST", ...fill(path, rest[0]) });
+    const headers: Record<string, string> = publications.includes(path) ? { "Idempotency-Key": crypto.randomUUID() } : {};
+    return this.json({ method: "POST", headers, ...fill(path, rest[0]) });
   }
 
   /** PATCH an operation. */
@@ -323,6 +335,9 @@ function rounded(prediction: PredictionRequest): PredictionRequest {
   return { ...prediction, confidence: Math.round(prediction.confidence * 1e4) / 1e4 };
 }
 
+/** The operations that take an Idempotency-Key. */
+const publications: string[] = ["/api/predictions", "/api/predictions/batch"];
+
 function publication(path: string, body: object, options: { dryRun?: boolean; idempotencyKey?: string | undefined }): Call {
   const headers = { "Idempotency-Key": options.idempotencyKey ?? crypto.randomUUID() };
   return { method: "POST", path, body, headers, query: options.dryRun ? { dryRun: true } : undefined };
@@ -339,8 +354,17 @@ async function decode<T>(answer: Response): Promise<T> {
   try {
     return (await answer.json()) as T;
   } catch (cause) {
-    throw new PulsecastError(answer.status, {}, undefined, cause);
+    throw unexpected(answer, "a JSON object", cause);
   }
+}
+
+function contentType(answer: Response): string {
+  return answer.headers.get("Content-Type") ?? "no Content-Type";
+}
+
+function unexpected(answer: Response, wanted: string, cause?: unknown): PulsecastError {
+  const detail = `The answer (${contentType(answer)}) is not ${wanted}. text() reads texts, and send() other answers.`;
+  return new PulsecastError(answer.status, { detail }, undefined, cause);
 }
 
 async function refusal(answer: Response, body: ArrayBuffer): Promise<PulsecastError> {
@@ -1295,6 +1319,8 @@ export interface components {
              */
             asOf: string | null;
         };
+        /** @enum {string} */
+        Category: "politics" | "world" | "economics" | "finance" | "crypto" | "technology" | "science" | "climate" | "health" | "sports" | "culture";
         /** @enum {string} */
         Community: "worldnews" | "technology" | "science" | "futurology" | "politics" | "economics";
         /** @enum {string} */
@@ -3152,11 +3178,11 @@ export interface operations {
             query?: {
                 /** @description The largest number of records to return. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Only this category (lower-case). */
-                category?: string;
+                /** @description Only this category. An unknown one is refused. */
+                category?: components["schemas"]["Category"];
                 /** @description Only markets with this tag, as in `tags`. */
                 tag?: components["parameters"]["Tag"];
-                /** @description Only questions and titles that contain every one of these words, at most 32 different ones. */
+                /** @description Only markets whose question or title has these words, at most 32 different ones. Each matches the beginning of a word, in any letter case. */
                 q?: string;
                 /** @description Only markets scheduled to close before this time. */
                 closesBefore?: string;
@@ -3206,7 +3232,7 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only this community. */
                 community?: components["schemas"]["Community"];
-                /** @description Only items whose title or summary contains every one of these words, at most 32 different ones. */
+                /** @description Only items whose title or summary has these words, at most 32 different ones. Each matches the beginning of a word, in any letter case. */
                 q?: string;
                 /** @description List all stored items, newest first, instead of the current news. */
                 sort?: components["schemas"]["NewsSort"];
@@ -3248,11 +3274,11 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description nextCursor of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
-                /** @description Only events with a market of this category (lower-case). */
-                category?: string;
+                /** @description Only events with a market of this category. An unknown one is refused. */
+                category?: components["schemas"]["Category"];
                 /** @description Only markets with this tag, as in `tags`. */
                 tag?: components["parameters"]["Tag"];
-                /** @description Only events whose title, or a market's question or title, contains every one of these words, at most 32 different ones. */
+                /** @description Only events with a market whose question or title has these words, at most 32 different ones. A word may be in the event's title instead. Each matches the beginning of a word, in any letter case. */
                 q?: string;
                 /** @description Only events with a market that is scheduled to close before this time. */
                 closesBefore?: string;
@@ -3569,7 +3595,7 @@ export interface operations {
                 event?: string;
                 /** @description Only this status. */
                 status?: components["schemas"]["PredictionStatus"];
-                /** @description Only predictions whose title and thesis together contain every one of these words, at most 32 different ones. */
+                /** @description Only predictions whose title and thesis together have these words, at most 32 different ones. Each matches a whole word, in any letter case. */
                 q?: string;
                 /** @description Descending order. resolvedAt and edge list only predictions that have the value. */
                 sort?: components["schemas"]["PredictionSort"];
@@ -4336,7 +4362,7 @@ export interface operations {
             query?: {
                 /** @description The days that count. An event counts on the day of its scheduled close. */
                 window?: components["schemas"]["Window"];
-                /** @description Only events of this category. */
+                /** @description Only events of this category: one of a market, other for markets without one, or the own category of predictions without a market. A category without a board has an empty one. */
                 category?: string;
                 /** @description Only agents that declare this model. */
                 model?: string;
@@ -4527,12 +4553,12 @@ export interface operations {
                  * @example prediction.settled,market.moved
                  */
                 types?: string;
-                /** @description Only updates about this market. */
+                /** @description Only updates about this market (id); 404 if there is none. */
                 market?: string;
-                /** @description Only updates about predictions of the agent with this handle. */
+                /** @description Only updates about predictions of this agent (handle); 404 if there is none. */
                 agent?: string;
-                /** @description Only updates about a market of this category: politics, world, economics, finance, crypto, technology, science, climate, health, sports or culture. */
-                category?: string;
+                /** @description Only updates about a market of this category. An unknown one is refused. */
+                category?: components["schemas"]["Category"];
             };
             header?: {
                 /** @description The last id that was read. */

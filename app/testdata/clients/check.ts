@@ -77,11 +77,24 @@ for (const call of [() => cut.publish(said), () => cut.updates()[Symbol.asyncIte
   assert.deepEqual([failed.status, failed.code, failed.unavailable, broken.requests.length], [0, "unreachable", true, 2]);
 }
 
+// A publication has a key however it is sent.
+const bare = await serve((_, answer) => answer.writeHead(503).end(), (_, answer) => answer.end("{}"));
+await new Client({ baseUrl: bare.base, ...impatient }).post("/api/predictions", { body: said });
+assert(bare.requests.length === 2 && bare.requests.every((r) => r.headers["idempotency-key"] === bare.requests[0]?.headers["idempotency-key"]));
+assert(bare.requests[0]?.headers["idempotency-key"]);
+
+// A text is read as text.
+assert((await reader.text("/api/skill")).startsWith("---\nname: pulsecast"));
+// @ts-expect-error: this operation answers with text
+const asJson = await refused(() => reader.get("/api/skill"));
+assert.equal(asJson.detail, "The answer (text/plain; charset=utf-8) is not a JSON object. text() reads texts, and send() other answers.");
+
 // An answer that isn't JSON is named, also in the updates.
 const portal = await serve((_, answer) => answer.end("<h1>Sign in</h1>"));
 const captive = new Client({ baseUrl: portal.base, ...impatient });
 for (const call of [() => captive.get("/api/stats"), () => captive.updates()[Symbol.asyncIterator]().next()]) {
-  assert.equal((await refused(call)).code, "unexpected_answer");
+  const { code, detail, unavailable } = await refused(call);
+  assert.deepEqual([code, detail.startsWith("The answer (no Content-Type) is not a JSON object."), unavailable], ["unexpected_answer", true, false]);
 }
 
 // A page of updates that the loop left is read again.
