@@ -104,8 +104,8 @@ func TestDearestRequests(t *testing.T) {
 			}
 			ranked := s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.2")})
 			ranked.fine()
-			if ranked.json["newest"] != 300.0 {
-				t.Errorf("the list doesn't say that it ranks the newest 300 matches: %v", ranked.json["newest"])
+			if ranked.json["newest"] != nil {
+				t.Errorf("the list without matches says that it ranks the newest %v", ranked.json["newest"])
 			}
 			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.3")}).fine()
 		})

@@ -224,13 +224,13 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 		}
 		q.AgentID = found.ID
 	}
-	records, next, err := a.store.For(q.viewer).List(ctx, a.DB.Reader, q.Filter)
+	records, next, newest, err := a.store.For(q.viewer).Ranked(ctx, a.DB.Reader, q.Filter)
 	if err != nil {
 		return nil, err
 	}
 	w := predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)}
-	if n := q.Newest(); n > 0 {
-		w.Newest = &n
+	if newest > 0 {
+		w.Newest = &newest
 	}
 	return w, nil
 }

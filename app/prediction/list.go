@@ -56,32 +56,43 @@ const MaxPageText = 256 << 10
 //
 // A page looks at no more than 300 predictions, so its cost doesn't grow with their number. It may hold fewer
 // than Limit, or none, although there is a next page: with several filters, few of the predictions that match
-// the first may match the others. Filter.Newest tells whether the list ranks only the newest ones.
+// the first may match the others. Ranked also tells whether the list leaves out older ones.
 func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string, error) {
+	records, next, _, err := s.Ranked(ctx, db, f)
+	return records, next, err
+}
+
+// Ranked is List. If the list ranks only the newest predictions and leaves out older ones, newest is how many it
+// ranks, otherwise 0. The ranked predictions are those of the market or event, or those that match Words. On Postgres,
+// with Words and an agent or a market, they are the matches among that many of its newest predictions.
+func (s Store) Ranked(ctx context.Context, db bun.IDB, f Filter) (records []Record, next string, newest int, err error) {
 	if f.Sort == "" {
 		f.Sort = ByCreatedAt
 	}
 	if err := f.compactWords(); err != nil {
-		return nil, "", err
+		return nil, "", 0, err
 	}
 	after, err := f.readCursor()
 	if err != nil {
-		return nil, "", err
+		return nil, "", 0, err
 	}
 	if f.byPosition(db) && f.Sort == ByCreatedAt && after != nil && after.Position == 0 {
-		return nil, "", cursor.Invalid() // of a list without Words
+		return nil, "", 0, cursor.Invalid() // of a list without Words
 	}
 	looked, more, err := s.look(ctx, db, f, after)
 	if err != nil {
-		return nil, "", err
+		return nil, "", 0, err
+	}
+	if f.ranked() && more {
+		newest, more = window, false
 	}
 	page, next := f.cut(looked, more, after)
-	records, err := s.inOrder(ctx, db, page)
+	records, err = s.inOrder(ctx, db, page)
 	if fit := f.fitting(records); fit < len(records) {
 		last := slices.IndexFunc(page, func(p place) bool { return p.ID == records[fit-1].ID })
 		records, next = records[:fit], f.cursorAfter(&page[last])
 	}
-	return records, next, err
+	return records, next, newest, err
 }
 
 // fitting returns how many of the records fit on a page of MaxText.
@@ -176,17 +187,6 @@ func (p *place) compare(o *place, by Sort) int {
 // ranked reports whether the newest predictions that match f are sorted here, because no index has their order.
 func (f *Filter) ranked() bool {
 	return f.Sort != ByCreatedAt && (f.Words != "" || (f.AgentID == uuid.Nil && (f.MarketID != "" || f.EventID != "")))
-}
-
-// Newest returns how many of the newest predictions f ranks, or 0 if the list covers all of them. If it isn't
-// 0, the list leaves out older ones. The ranked predictions are those of the market or event, or those that
-// match Words. On Postgres, with Words and an agent or a market, they are the matches among that many of its
-// newest predictions.
-func (f *Filter) Newest() int {
-	if f.ranked() {
-		return window
-	}
-	return 0
 }
 
 // cut makes a page from the places that were looked at. It returns the page and the cursor of the next. more

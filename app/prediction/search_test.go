@@ -191,9 +191,9 @@ func TestSearchRanksTheNewest(t *testing.T) {
 			}
 			f, ranked := prediction.Filter{Words: "common", Sort: prediction.ByEdge, Limit: 100}, 0
 			for more := true; more; more = f.Cursor != "" {
-				list, next, err := prediction.Store{}.List(t.Context(), db.Reader, f)
-				if err != nil {
-					t.Fatal(err)
+				list, next, newest, err := prediction.Store{}.Ranked(t.Context(), db.Reader, f)
+				if err != nil || newest != 300 {
+					t.Fatalf("got the newest %d, %v; want 300", newest, err)
 				}
 				for _, r := range list {
 					if r.ID.String() <= pastID(size-300) {
@@ -205,6 +205,10 @@ func TestSearchRanksTheNewest(t *testing.T) {
 			}
 			if ranked < 200 { // an open prediction has no edge
 				t.Errorf("ranked %d predictions", ranked)
+			}
+			all := prediction.Filter{Words: "common half", Sort: prediction.ByEdge, Limit: 1}
+			if _, next, newest, err := (prediction.Store{}).Ranked(t.Context(), db.Reader, all); err != nil || newest != 0 || next == "" {
+				t.Errorf("of 200 matches, only the newest %d are ranked, %v", newest, err)
 			}
 			if all, _, err := (prediction.Store{}).List(t.Context(), db.Reader, prediction.Filter{Words: "common", Limit: size}); err != nil || len(all) != size {
 				t.Errorf("found %d predictions, %v; want %d", len(all), err, size)

@@ -205,16 +205,21 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 		looked = slices.DeleteFunc(slices.Clone(all), func(at place) bool { return !at.Shown })
 		switch full := len(all) == limit+spare; {
 		case len(looked) >= limit:
-			looked, more = looked[:limit], true
+			if more = true; f.ranked() {
+				limit = window // one more than it ranks tells whether older ones are left out
+			}
+			looked = looked[:limit]
 		case full && spare == moreForHidden:
 			continue
-		case full && !f.ranked():
-			last := all[len(all)-1]
-			last.Fits = last.Fits && last.Shown
-			looked, more = append(looked, last), true
+		case full:
+			if more = true; !f.ranked() {
+				last := all[len(all)-1]
+				last.Fits = last.Fits && last.Shown
+				looked = append(looked, last)
+			}
 		}
 		slices.SortFunc(looked, func(a, b place) int { return a.compare(&b, f.Sort) })
-		return looked, more && !f.ranked(), nil
+		return looked, more, nil
 	}
 }
 
@@ -223,7 +228,7 @@ func (f *Filter) looksAt(w walk) int {
 	limit := f.Limit + 1
 	switch {
 	case f.ranked():
-		return max(window, limit)
+		return window + 1
 	case w.rest.narrows() && (f.Sort != ByCreatedAt || f.Words != ""):
 		return max(windowApart, limit)
 	case w.rest.narrows():

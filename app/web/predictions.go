@@ -32,9 +32,9 @@ func (s *Site) listPredictions(c *fiber.Ctx, a address) error {
 		return err
 	}
 	var records []prediction.Record
-	next := ""
+	next, newest := "", 0
 	if found {
-		if records, next, err = s.predictions.List(c.UserContext(), s.DB.Reader, f); err != nil {
+		if records, next, newest, err = s.predictions.Ranked(c.UserContext(), s.DB.Reader, f); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Site) listPredictions(c *fiber.Ctx, a address) error {
 			"status", option{"", "All"}, option{"open", "Open"}, option{"resolved", "Resolved"}, option{"void", "Void"},
 		),
 		Categories: a.openChips("category", known.Categories),
-		Newest:     f.Newest(), List: s.predictionList(records), Pages: a.pages(next),
+		Newest:     newest, List: s.predictionList(records), Pages: a.pages(next),
 	}))
 }
 
