@@ -18,6 +18,7 @@ import (
 // Error codes of JSON-RPC 2.0.
 const (
 	codeParseError = -32700
+	codeInvalid    = -32600
 	codeInternal   = -32603
 	codeRefused    = -32000 // the first code that is free for servers
 )

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	maxMessage = 1 << 20 // bytes of one line; the installation has its own limit
+	maxMessage = 2 << 20 // bytes of one line, more than an installation accepts
 	maxAtOnce  = 16      // messages under way
 	timeout    = time.Minute
 )
@@ -66,26 +66,43 @@ type proxy struct {
 func (p *proxy) read(ctx context.Context) error {
 	var underWay sync.WaitGroup
 	defer underWay.Wait()
-	lines := bufio.NewScanner(p.In)
-	lines.Buffer(nil, maxMessage)
-	for lines.Scan() {
-		line := bytes.Clone(bytes.TrimSpace(lines.Bytes()))
-		if len(line) == 0 {
-			continue
+	lines := bufio.NewReader(p.In)
+	for {
+		line, long, err := readLine(lines)
+		switch {
+		case long:
+			p.fail(message{ID: json.RawMessage("null")}, codeInvalid, fmt.Sprintf("This message is longer than %d bytes. Send less in one call.", maxMessage), nil)
+		case len(line) > 0:
+			p.turns <- struct{}{}
+			underWay.Go(func() {
+				defer func() { <-p.turns }()
+				p.pass(ctx, line)
+			})
 		}
-		p.turns <- struct{}{}
-		underWay.Go(func() {
-			defer func() { <-p.turns }()
-			p.pass(ctx, line)
-		})
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read a message: %w", err)
+		}
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("a message is longer than %d bytes", maxMessage)
-	case err != nil:
-		return fmt.Errorf("read a message: %w", err)
+}
+
+// readLine returns the next line without the space around it. It skips a line of more than maxMessage bytes, and long
+// is then true.
+func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if part = bytes.TrimSuffix(part, []byte("\n")); len(line)+len(part) > maxMessage {
+			line, long = nil, true
+		}
+		if !long {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimSpace(line), long, err
+		}
 	}
-	return nil
 }
 
 // pass posts one message and writes the answer.
