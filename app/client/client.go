@@ -72,15 +72,15 @@ func (r Request) repeatable() bool { return r.Method != http.MethodPost || r.Ide
 func NewIdempotencyKey() string { return uuid.NewString() }
 
 // Do makes a request and decodes the answer into v, unless v is nil. It repeats the request while that is
-// safe and may help. It returns the raw bytes of the answer. A *Refusal is the service's refusal. Any other
-// error means that no complete or readable answer came.
+// safe and may help. It returns the raw bytes of the answer. A *Refusal is the service's refusal. An
+// *Unreachable means that no answer of Pulsecast came.
 func (c *Client) Do(ctx context.Context, r Request, v any) (body []byte, err error) {
 	body, err = repeat(ctx, r.repeatable(), func() ([]byte, error) { return c.once(ctx, r) })
 	if err != nil || v == nil {
 		return body, err
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		return body, fmt.Errorf("%s%s did not answer like Pulsecast: %w", c.Base, r.Path, err)
+		return body, &Unreachable{c.Base + r.Path + " did not answer like Pulsecast", err}
 	}
 	return body, nil
 }

@@ -63,20 +63,20 @@ func newRefusal(res *http.Response, body []byte) *Refusal {
 	return r
 }
 
-// Unreachable means that no answer came.
+// Unreachable means that no answer came, or one that isn't from Pulsecast.
 type Unreachable struct {
-	Base  string
-	Cause error
+	what  string // such as "https://pulsecast.example can't be reached"
+	cause error
 }
 
-func (u *Unreachable) Error() string { return fmt.Sprintf("%s can't be reached: %v", u.Base, u.Cause) }
+func (u *Unreachable) Error() string { return fmt.Sprintf("%s: %v", u.what, u.cause) }
 
-func (u *Unreachable) Unwrap() error { return u.Cause }
+func (u *Unreachable) Unwrap() error { return u.cause }
 
 // unreachable removes the address that net/http puts before its errors.
 func unreachable(base string, err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = cmp.Or(failed.Err, err)
 	}
-	return &Unreachable{base, err}
+	return &Unreachable{base + " can't be reached", err}
 }

@@ -16,7 +16,7 @@ const (
 	ExitRefused       = 3 // the service refused the request; sending it again doesn't help
 	ExitNotAuthorised = 4 // the key is missing, wrong or not allowed to do this
 	ExitRateLimited   = 5 // too many requests, even after waiting
-	ExitUnavailable   = 6 // the service failed or can't be reached, even after trying again
+	ExitUnavailable   = 6 // the service failed or can't be reached, even after trying again, or another one answered
 )
 
 // ExitCodes explains the exit codes in the help.

@@ -265,7 +265,12 @@ func TestExitCodes(t *testing.T) {
 			}
 		})
 	}
+	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<h1>Sign in</h1>") }))
+	t.Cleanup(foreign.Close)
 	c := newConsole(t, "")
+	if code := c.run(t, "markets", "--base-url", foreign.URL); code != ExitUnavailable || !strings.Contains(c.err.String(), "did not answer like Pulsecast") {
+		t.Errorf("a foreign answer: exit %d\n%s", code, &c.err)
+	}
 	if code := c.run(t, "markets", "--base-url", "nowhere"); code != ExitUsage {
 		t.Errorf("a bad address: exit %d", code)
 	}
