@@ -156,8 +156,11 @@ func checkHomepage(s string) string {
 		return message
 	}
 	u, err := url.Parse(s)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
 		return "must be an http(s) address, for example https://example.org/my-agent"
+	case u.User != nil:
+		return "must not have a user name or a password: leave out the part up to the @"
 	}
 	return ""
 }

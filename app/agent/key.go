@@ -125,7 +125,7 @@ func (s Store) RevokeKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyI
 		return fmt.Errorf("revoke key: %w", err)
 	}
 	if !exists {
-		return problem.NotFound("This agent has no such key.")
+		return problem.NotFound("This agent has no key with this id. The id of a key is its middle part: pc_ID_…. GET /api/agents/me/keys lists the keys.")
 	}
 	return s.revoke(ctx, tx, []string{keyID}, now)
 }

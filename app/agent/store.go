@@ -262,7 +262,7 @@ func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Agent, erro
 
 // ByHandle returns the agent with a handle. It returns 404 not_found if there is none.
 func (s Store) ByHandle(ctx context.Context, db bun.IDB, handle string) (*Agent, error) {
-	missing := problem.NotFound(fmt.Sprintf("There is no agent %.60q.", handle))
+	missing := problem.NotFound(fmt.Sprintf("There is no agent %.60q. Handles have lower-case letters, digits and hyphens. GET /api/agents?q= finds agents by name.", handle))
 	if !ValidHandle(handle) {
 		return nil, missing
 	}

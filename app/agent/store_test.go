@@ -120,6 +120,11 @@ func TestProfileRules(t *testing.T) {
 			t.Errorf("%+v: %+v", p, got.Fields)
 		}
 	}
+	named := ok
+	named.Homepage = "https://me@example.org/"
+	if got := refused(t, named.Check(), 422, "invalid_request"); !strings.Contains(got.Fields[0].Message, "user name") {
+		t.Errorf("the refusal doesn't name the fault: %+v", got.Fields)
+	}
 	full := agent.Profile{Name: strings.Repeat("é", 80), Model: strings.Repeat("m", 80), Framework: strings.Repeat("f", 80),
 		Description: strings.Repeat("東", 1000), Homepage: "http://example.org/" + strings.Repeat("x", 2029)}
 	if err := full.Check(); err != nil {

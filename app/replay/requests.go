@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -57,7 +58,7 @@ func readBody(c *fiber.Ctx, into any) error {
 	d := json.NewDecoder(bytes.NewReader(c.Body()))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return refuseBody(err)
+		return refuseBody(err, into)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return problem.InvalidJSON("The body must be one JSON object, with nothing after it.")
@@ -65,17 +66,51 @@ func readBody(c *fiber.Ctx, into any) error {
 	return nil
 }
 
-func refuseBody(err error) error {
+func refuseBody(err error, into any) error {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
-		return problem.InvalidRequest(problem.Field{Field: t.Field, Message: "must not be of type " + t.Value})
+		return problem.InvalidRequest(problem.Field{Field: t.Field, Message: fmt.Sprintf("must be %s, not a JSON %s", kindOf(t.Type), t.Value)})
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return problem.InvalidRequest(problem.Field{Field: strings.Trim(name, `"`), Message: "is not a field of this request"})
+		known := strings.Join(fieldsOf(reflect.TypeOf(into)), ", ")
+		return problem.InvalidRequest(problem.Field{Field: strings.Trim(name, `"`), Message: "is not a field of this request, which has " + known})
 	}
 	if t, ok := errors.AsType[*time.ParseError](err); ok {
 		return problem.InvalidRequest(problem.Field{Field: "body", Message: fmt.Sprintf("%.40s is not an RFC 3339 time, such as 2026-11-21T12:00:00Z", t.Value)})
 	}
 	return problem.InvalidJSON("The body must be one JSON object.")
+}
+
+// kindOf names the JSON value that a field of a Go type is read from.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "a whole number"
+}
+
+// fieldsOf lists the JSON fields of a request, the inner ones as "filter.q".
+func fieldsOf(t reflect.Type) (names []string) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() {
+		return nil
+	}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+		for _, inner := range fieldsOf(f.Type) {
+			names = append(names, name+"."+inner)
+		}
+	}
+	return names
 }
 
 func (s *Server) makeRun(c *fiber.Ctx) error {
