@@ -131,7 +131,7 @@ type groupRow struct {
 	GroupKey string
 	Volume   float64   // -1 if unknown
 	At       time.Time // the key of the orders by close and by age
-	fits     bool // a market fits every condition
+	fits     bool      // a market fits every condition
 }
 
 // rank groups the members and returns the groups that match the filter, in its order.

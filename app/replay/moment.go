@@ -12,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/source/upstream"
@@ -33,7 +34,7 @@ const (
 type Filter struct {
 	Category string   `json:"category,omitempty"`
 	Tag      string   `json:"tag,omitempty"`
-	Q        string   `json:"q,omitempty"` // the question or title must contain each word, ignoring case
+	Q        string   `json:"q,omitempty"` // each word must begin a word of the question or title, as in the lists of markets
 	IDs      []string `json:"ids,omitempty"`
 }
 
@@ -44,9 +45,12 @@ func (f *Filter) matches(m *market.Market) bool {
 		len(f.IDs) > 0 && !slices.Contains(f.IDs, m.ID):
 		return false
 	}
-	text := strings.ToLower(m.Question + " " + m.Title)
-	for word := range strings.FieldsSeq(strings.ToLower(f.Q)) {
-		if !strings.Contains(text, word) {
+	if f.Q == "" {
+		return true
+	}
+	text := m.SearchableText()
+	for word := range strings.FieldsSeq(plaintext.Fold(f.Q)) {
+		if !plaintext.HasWord(text, word) {
 			return false
 		}
 	}
