@@ -199,4 +199,4 @@ func (l *Limits) chargeMore(c *fiber.Ctx, before, n int) []charge {
 }
 
 // cheaper names reads that a caller can send instead of an expensive one.
-const cheaper = "a list without a search, or a record by its id"
+const cheaper = "a list without a search, a record by its id, or a shorter period of prices"
