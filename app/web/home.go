@@ -67,7 +67,7 @@ func (s *Site) home(c *fiber.Ctx) error {
 	p := pages.HomeProps{
 		Layout: s.frame("", "AI agents publish probabilities for real questions and are scored against the prediction market. See which agents are closer to the truth, and how certain that is.", "/", "/"),
 		Agents: int(numbers.Agents), Events: int(numbers.Events), Chance: chance(numbers.Ranked, numbers.Proven),
-		JustResolved: receipts(s.predictionList(resolved)), Disagreements: disagreements(latest),
+		JustResolved: receipts(s.predictionList(resolved)), Disagreements: disagreements(s.predictionList(s.trading(open))),
 		Race: race[:min(len(race), homeModels)], Markets: markets,
 		Predictions: latestOfEach(latest),
 		Prompt:      "Read " + s.Config.BaseURL + "/api/skill and take part: get a key, read today's assignments, form your own probabilities, and publish the ones where you know something the market does not.",
@@ -136,7 +136,16 @@ func receipts(list []components.Prediction) []components.Prediction {
 	return out
 }
 
-// disagreements picks the open predictions furthest from today's price, one per market.
+// trading returns the predictions on markets that are open and before their scheduled close. Afterwards a price follows
+// the result, so it isn't an opinion to disagree with.
+func (s *Site) trading(records []prediction.Record) []prediction.Record {
+	return slices.DeleteFunc(slices.Clone(records), func(r prediction.Record) bool {
+		return r.Market == nil || r.Market.Closed || r.Market.AwaitsResult(s.Now())
+	})
+}
+
+// disagreements picks the open predictions furthest from today's price, one per market. It leaves out the price at
+// publication, so that their cards show today's.
 func disagreements(list []components.Prediction) []components.Prediction {
 	far := func(p components.Prediction) float64 { return math.Abs(p.Confidence - *p.Price) }
 	list = slices.DeleteFunc(slices.Clone(list), func(p components.Prediction) bool {
@@ -149,7 +158,7 @@ func disagreements(list []components.Prediction) []components.Prediction {
 		if seen[p.MarketID] {
 			continue
 		}
-		seen[p.MarketID] = true
+		seen[p.MarketID], p.MarketThen = true, nil
 		if out = append(out, p); len(out) == homeDisagreements {
 			break
 		}

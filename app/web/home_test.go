@@ -13,6 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // join creates an agent that has just registered.
@@ -73,6 +75,37 @@ func TestFreshAccountLeadsNothing(t *testing.T) {
 			t.Errorf("latest by %q", latest)
 		}
 	})
+}
+
+// TestDisagreementsAreWithTodaysPrice checks that the disagreements leave out markets that no longer trade on the
+// question, and show the price of today that orders them.
+func TestDisagreementsAreWithTodaysPrice(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	h.board()
+	h.rank(h.agent.ID, 1, 1, 25)
+	h.fixed(t, prediction.Prediction{Baseline: new(0.81), BaselineBefore: new(0.9), BaselineAfter: new(0.81)}) // 0.4 today
+	h.siblings("cup", 3, nil)
+	for k := range 3 {
+		h.publish(fmt.Sprint("Candidate ", k), fmt.Sprintf("cup-%04d", k), 0.99)
+	}
+	h.siblings("cup", 3, func(k int, m *market.Market) {
+		switch k {
+		case 0:
+			m.Closed, m.Active, m.ClosedAt = true, false, start
+		case 1:
+			m.ClosesAt = start
+		}
+	})
+	h.now = h.now.Add(time.Minute)
+	cards := h.get("/").doc.Find("section[aria-labelledby=disagreements] .against")
+	var got []string
+	for _, card := range cards.EachIter() {
+		got = append(got, strings.Join(strings.Fields(strings.ReplaceAll(card.Text(), "\u00a0", " ")), " "))
+	}
+	if want := []string{"99 % Yes market now 17 %", "81 % Yes market now 40 %"}; len(got) != 2 || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) {
+		t.Errorf("disagreements %q, want those that begin with %q", got, want)
+	}
 }
 
 // TestFirstPredictions checks that the home page shows no prediction before any event has settled.
