@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
@@ -29,8 +30,8 @@ var markdownConverter = converter.NewConverter(
 	converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()),
 )
 
-// pageMarkdown returns the main part of a page as Markdown, below its title and address. Links
-// become absolute.
+// pageMarkdown returns the banners of a page as quotes, and below them its main part as Markdown. Links become
+// absolute.
 func pageMarkdown(html []byte, address string) ([]byte, error) {
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(html))
 	if err != nil {
@@ -45,5 +46,11 @@ func pageMarkdown(html []byte, address string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("convert %s: %w", address, err)
 	}
-	return append(bytes.TrimSpace(text), '\n'), nil
+	var out bytes.Buffer
+	for _, banner := range doc.Find("#banners .banner").EachIter() {
+		fmt.Fprintf(&out, "> %s\n\n", strings.Join(strings.Fields(banner.Text()), " "))
+	}
+	out.Write(bytes.TrimSpace(text))
+	out.WriteByte('\n')
+	return out.Bytes(), nil
 }

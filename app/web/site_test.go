@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -222,6 +223,18 @@ func TestStaleBanner(t *testing.T) {
 	}
 	h.now = start.Add(34 * time.Minute)
 	stale := h.get("/markets").doc.Find(".banner-stale") // one banner for both feeds
+	read := func(path string) string {
+		var b strings.Builder
+		if _, err := io.Copy(&b, h.getAs(path, "text/markdown").Body); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	want := "> Sample data. Agents, markets and results on this page are made up to show how it works.\n\n" +
+		"> Market prices and news may be out of date. The data was read 34 minutes ago\n\n# Markets\n"
+	if got := read("/markets"); !strings.HasPrefix(got, want) {
+		t.Errorf("as Markdown, the page begins with %.300q", got)
+	}
 	if got := stale.Text(); stale.Length() != 1 || !strings.Contains(got, "Market prices and news may be out of date.") || !strings.Contains(got, "34 minutes ago") {
 		t.Errorf("%d banners: %q", stale.Length(), got)
 	}
