@@ -100,7 +100,8 @@ type RecordOf struct {
 func (s *Site) Record(r RecordOf) pages.AgentProps {
 	p := s.agentProps(r.Agent, r.Stats)
 	p.Review = s.reviewProps(r.Review)
-	p.Events, p.Best, p.Worst = eventRows(r.Events), eventRows(r.Best), eventRows(r.Worst)
+	erased := r.Agent.Closed()
+	p.Events, p.Best, p.Worst = eventRows(r.Events, erased), eventRows(r.Best, erased), eventRows(r.Worst, erased)
 	return p
 }
 
@@ -170,7 +171,8 @@ func skillHistory(points []leaderboard.SkillPoint) []components.SkillPoint {
 	return out
 }
 
-func eventRows(events []leaderboard.Event) []pages.EventRow {
+// eventRows lists events of an agent. erased says that its texts were erased.
+func eventRows(events []leaderboard.Event, erased bool) []pages.EventRow {
 	out := make([]pages.EventRow, len(events))
 	for i := range events {
 		e := &events[i]
@@ -179,17 +181,17 @@ func eventRows(events []leaderboard.Event) []pages.EventRow {
 			out[i].Title = "Event " + e.Key
 		}
 		for j := range e.Predictions {
-			out[i].Predictions = append(out[i].Predictions, eventPrediction(&e.Predictions[j]))
+			out[i].Predictions = append(out[i].Predictions, eventPrediction(&e.Predictions[j], erased))
 		}
 	}
 	return out
 }
 
-func eventPrediction(p *prediction.Prediction) pages.EventPrediction {
+func eventPrediction(p *prediction.Prediction, erased bool) pages.EventPrediction {
 	out := pages.EventPrediction{
 		ID: p.ID.String(), Confidence: p.Confidence, Baseline: p.Baseline, Value: p.ResolutionValue, Edge: points(p.Edge),
 	}
-	shown := components.Prediction{Title: p.Title, Outcome: p.Outcome, Hidden: p.Hidden}
+	shown := components.Prediction{Title: p.Title, Outcome: p.Outcome, Hidden: p.Hidden, Erased: erased}
 	out.Title, out.Outcome = shown.About(), shown.AddedOutcome()
 	if p.WeightIndex != nil {
 		out.Weight = score.Weight(*p.WeightIndex)

@@ -57,7 +57,7 @@ func TestOutcomeIsNamed(t *testing.T) {
 		if got := cardOfPrediction(p).Figures[0].Label; got != c.label {
 			t.Errorf("%s, %s: card %q, want %q", c.title, c.outcome, got, c.label)
 		}
-		row := eventPrediction(&prediction.Prediction{Title: c.title, Outcome: c.outcome})
+		row := eventPrediction(&prediction.Prediction{Title: c.title, Outcome: c.outcome}, false)
 		if row.Title != c.title || row.Outcome != c.row {
 			t.Errorf("%s, %s: row %q %q, want %q", c.title, c.outcome, row.Title, row.Outcome, c.row)
 		}

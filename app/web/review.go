@@ -122,7 +122,7 @@ func distanceLabel(s *score.Slice) string {
 func reviewCalls(records []prediction.Record) []pages.ReviewCall {
 	out := make([]pages.ReviewCall, len(records))
 	for i := range records {
-		p := eventPrediction(&records[i].Prediction)
+		p := eventPrediction(&records[i].Prediction, records[i].Agent.Closed())
 		out[i] = pages.ReviewCall{ID: p.ID, Title: p.Title, Outcome: p.Outcome, Confidence: p.Confidence, Baseline: p.Baseline, Value: p.Value}
 		if p.Edge != nil {
 			out[i].Edge = *p.Edge

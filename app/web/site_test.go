@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -260,6 +263,41 @@ func TestHiddenText(t *testing.T) {
 	}
 	if got := h.get("/predictions/" + id).text("h1"); got != "Text hidden by an admin" {
 		t.Errorf("title %q", got)
+	}
+}
+
+// TestClosedAccount checks that the page of a closed account says who withheld the texts of its settled predictions, and
+// doesn't deny that boards list it.
+func TestClosedAccount(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	p := h.publish("Will it rain in Oslo?", "1", 0.7)
+	_, err := h.db.NewUpdate().Table("results").
+		Set("baseline_state = 'fixed', baseline = 0.6, baseline_before = 0.6, weight_index = 0, status = 'resolved', resolution_value = 1").
+		Set("resolved_at = ?, edge = 70000, brier = 0.09", start).Where("id = ?", p.ID).Exec(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := settlement.Cluster{AgentID: h.agent.ID, EventKey: p.EventKey, Category: "weather", Day: "2026-11-20", NextIndex: 1, Settled: 1, Value: 70000}
+	if _, err := h.db.NewInsert().Model(&cluster).Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var closed *agent.Agent
+	err = h.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) (err error) {
+		closed, _, err = agent.Store{}.Close(ctx, tx, h.agent.ID, h.now)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := h.get("/agents/" + closed.Handle)
+	for _, selector := range []string{"section[aria-labelledby=events] .question a", "section[aria-labelledby=best] .question a", "section[aria-labelledby=review] .question a"} {
+		if got := r.text(selector); got != "Text erased: the account was closed" {
+			t.Errorf("%s: %q", selector, got)
+		}
+	}
+	if got := r.text(".stat-row"); !strings.Contains(got, "Ranknonenot ranked yet") {
+		t.Errorf("its rank: %q", got)
 	}
 }
 

@@ -84,7 +84,7 @@ func (p AgentProps) rankNote() string {
 		return "plausibly " + p.Row.RankRange()
 	case p.Row.Rank > 0:
 		return "no other rank is plausible"
-	case p.Disabled || p.Closed:
+	case p.Disabled:
 		return "on no board"
 	case p.Row.Reason != "" && len(p.Row.Missing) == 0:
 		return p.Row.Reason
