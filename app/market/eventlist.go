@@ -76,10 +76,7 @@ func (g *Groups) List(ctx context.Context, db bun.IDB, f GroupFilter) (page []Gr
 	if err != nil {
 		return nil, "", err
 	}
-	members, err := g.members.Get(ctx, memberKey{f.Closed, database.ReadsReplica(ctx)}, func(ctx context.Context) ([]member, time.Time, error) {
-		members, err := readMembers(ctx, db, f.Closed)
-		return members, g.now().Add(membersFor), err
-	})
+	members, err := g.read(ctx, db, f.Closed)
 	if err != nil {
 		return nil, "", err
 	}
@@ -93,6 +90,19 @@ func (g *Groups) List(ctx context.Context, db bun.IDB, f GroupFilter) (page []Gr
 	}
 	page, err = Store{}.groups(ctx, db, rows, f.Closed)
 	return page, next, err
+}
+
+// Full reports whether the list holds GroupedMarkets markets, and so may lack others.
+func (g *Groups) Full(ctx context.Context, db bun.IDB, closed bool) (bool, error) {
+	members, err := g.read(ctx, db, closed)
+	return len(members) >= GroupedMarkets, err
+}
+
+func (g *Groups) read(ctx context.Context, db bun.IDB, closed bool) ([]member, error) {
+	return g.members.Get(ctx, memberKey{closed, database.ReadsReplica(ctx)}, func(ctx context.Context) ([]member, time.Time, error) {
+		members, err := readMembers(ctx, db, closed)
+		return members, g.now().Add(membersFor), err
+	})
 }
 
 // member is what filters and orders a market of a group.

@@ -20,9 +20,8 @@ import (
 )
 
 const (
-	agentEvents    = 20  // latest events on an agent's page
-	allAgentEvents = 500 // events if all are requested
-	agentCalls     = 3   // calls in each of the best and worst lists
+	agentEvents = 20 // latest events on an agent's page
+	agentCalls  = 3  // calls in each of the best and worst lists
 )
 
 // findAgent returns the agent with a handle, or nil.
@@ -57,7 +56,7 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 	if err != nil {
 		return err
 	}
-	count := map[string]int{"latest": agentEvents, "all": allAgentEvents}[asked]
+	count := map[string]int{"latest": agentEvents, "all": pages.MaxAgentEvents}[asked]
 	events, err := s.Leaderboard.EventsOf(ctx, db, a.ID, count)
 	if err != nil {
 		return err

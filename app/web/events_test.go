@@ -149,6 +149,19 @@ func TestAThousandSiblings(t *testing.T) {
 		if r := h.get("/events/many?cursor=x"); r.status != 400 {
 			t.Errorf("an invalid cursor: %d", r.status)
 		}
+		// A list of closed markets says how many it covers only if there may be more.
+		for _, c := range []struct {
+			like string
+			want bool
+		}{{"few-%", false}, {"%", true}} {
+			if _, err := db.NewUpdate().Table("markets").Set("closed = TRUE").Where("id LIKE ?", c.like).Exec(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h.now = h.now.Add(time.Minute)
+			if got := h.get("/markets?state=closed").text("main"); strings.Contains(got, "the 1,000 markets that closed last") != c.want {
+				t.Errorf("closed markets like %s: %s", c.like, got)
+			}
+		}
 	})
 }
 

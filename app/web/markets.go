@@ -48,8 +48,11 @@ func (s *Site) listMarkets(c *fiber.Ctx, a address) error {
 	}
 	var next string
 	if view == byEvent {
-		p.Groups, next, err = s.listGroups(c, f)
-		if f.Closed {
+		if p.Groups, next, err = s.listGroups(c, f); err != nil {
+			return err
+		}
+		full := false
+		if full, err = s.Groups.Full(c.UserContext(), s.DB.Reader, f.Closed); full && f.Closed {
 			p.Grouped, p.Older = market.GroupedMarkets, a.with("view", "markets")
 		}
 	} else {

@@ -56,6 +56,19 @@ func TestPredictionFacts(t *testing.T) {
 	}
 }
 
+// TestAllEvents checks that the link to all events of an agent doesn't promise more than its page lists.
+func TestAllEvents(t *testing.T) {
+	t.Parallel()
+	for events, want := range map[int]string{5: "", 500: "All 500 events", 1200: "The latest 500 events"} {
+		p := agentPage()
+		p.Row.Events, p.AllEvents = events, "/agents/meridian?events=all#events"
+		link := render(t, pages.Agent(p)).Find("section[aria-labelledby=events] a[href='/agents/meridian?events=all#events']")
+		if got := words(link); got != want {
+			t.Errorf("%d events: %q, want %q", events, got, want)
+		}
+	}
+}
+
 // TestOneOrNone checks that counts of one and of zero read as sentences.
 func TestOneOrNone(t *testing.T) {
 	t.Parallel()
