@@ -74,10 +74,14 @@ func TestOneOrNone(t *testing.T) {
 	t.Parallel()
 	price := 0.5
 	for says, want := range map[float64]string{
-		0.5:  "One agent50 %equal to the price",
-		0.51: "One agent51 %+1 percentage point from the price",
-		0.49: "One agent49 %−1 percentage point from the price",
-		0.6:  "One agent60 %+10 percentage points from the price",
+		0.5:    "One agent50 %equal to the price",
+		0.5003: "One agent50 %equal to the price",
+		0.504:  "One agent50 %+0.4 percentage points from the price",
+		0.4955: "One agent50 %−0.5 percentage points from the price",
+		0.5097: "One agent51 %+1 percentage point from the price",
+		0.51:   "One agent51 %+1 percentage point from the price",
+		0.49:   "One agent49 %−1 percentage point from the price",
+		0.6:    "One agent60 %+10 percentage points from the price",
 	} {
 		row := pages.MarketRow{Outcome: "Yes", Probability: &price, Consensus: &says, Agents: 1}
 		got := text(render(t, pages.Market(pages.MarketProps{Layout: frame("", "/markets/1", "/markets"), Row: row})).Find(".stat-row"))
