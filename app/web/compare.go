@@ -19,9 +19,12 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 		Layout: s.frame("Compare", "Two agents on the events that both forecast.", "/compare", "/leaderboard"),
 	}
 	p.Layout.NoIndex = at.narrowed()
-	var err error
-	if p.Agents, err = s.onTheBoard(c); err != nil {
+	board, err := s.onTheBoard(c)
+	if err != nil {
 		return err
+	}
+	for _, x := range board {
+		p.Agents = append(p.Agents, x.Agent)
 	}
 	var who [2]*agent.Agent
 	var chosen []components.Agent // that may be offered
@@ -54,7 +57,7 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 		}
 	}
 	if p.A == nil || p.B == nil {
-		p.Pairs, p.PairsWith = pairsOf(p.Agents, chosen)
+		p.Pairs, p.PairsWith = pairsOf(board, chosen)
 	}
 	p.Agents = withChosen(p.Agents, chosen)
 	return show(c, pages.Compare(p))
@@ -63,10 +66,16 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 // maxPairs is how many suggestions the page offers.
 const maxPairs = 4
 
-// pairsOf suggests comparisons between agents of the board, which is in order of rank. If an agent
+// listed is an agent of the board with its rank, or 0 if it isn't ranked.
+type listed struct {
+	components.Agent
+	rank int64
+}
+
+// pairsOf suggests comparisons between agents of the board. It has the ranked agents first, in order of rank. If an agent
 // is chosen, each pair contains it, and with is its name. Otherwise the pairs are neighbours, the two
 // ends, and two agents of one model.
-func pairsOf(board, chosen []components.Agent) (pairs []pages.Pair, with string) {
+func pairsOf(board []listed, chosen []components.Agent) (pairs []pages.Pair, with string) {
 	if len(board) < 2 {
 		return nil, ""
 	}
@@ -87,28 +96,35 @@ func withChosen(board, chosen []components.Agent) []components.Agent {
 	return append(more, board...)
 }
 
-func examplePairs(board []components.Agent) []pages.Pair {
-	pairs := []pages.Pair{{A: board[0], B: board[1], Why: "The first two of the board"}}
+func examplePairs(board []listed) []pages.Pair {
+	pairs := []pages.Pair{{A: board[0].Agent, B: board[1].Agent, Why: "The first two of the board"}}
+	if board[1].rank == 0 {
+		pairs[0].Why = "The first two listed"
+	}
 	if len(board) > 3 {
-		pairs = append(pairs, pages.Pair{A: board[0], B: board[len(board)-1], Why: "The first and the last listed"})
+		pairs = append(pairs, pages.Pair{A: board[0].Agent, B: board[len(board)-1].Agent, Why: "The first and the last listed"})
 	}
 	if a, b, ok := ofOneModel(board); ok {
 		pairs = append(pairs, pages.Pair{A: a, B: b, Why: "Both declare " + a.Model})
 	}
 	if len(board) > 4 {
 		middle := len(board) / 2
-		pairs = append(pairs, pages.Pair{A: board[middle-1], B: board[middle], Why: "Neighbours in the middle"})
+		pairs = append(pairs, pages.Pair{A: board[middle-1].Agent, B: board[middle].Agent, Why: "Neighbours in the middle"})
 	}
 	return pairs
 }
 
-func pairsWith(board []components.Agent, chosen components.Agent) []pages.Pair {
+func pairsWith(board []listed, chosen components.Agent) []pages.Pair {
 	var pairs []pages.Pair
-	for i, other := range board {
+	for _, other := range board {
 		if other.Handle == chosen.Handle {
 			continue
 		}
-		pairs = append(pairs, pages.Pair{A: chosen, B: other, Why: "No. " + strconv.Itoa(i+1) + " of the board"})
+		why := "Not ranked yet"
+		if other.rank > 0 {
+			why = "No. " + strconv.FormatInt(other.rank, 10) + " of the board"
+		}
+		pairs = append(pairs, pages.Pair{A: chosen, B: other.Agent, Why: why})
 		if len(pairs) == maxPairs {
 			break
 		}
@@ -117,30 +133,36 @@ func pairsWith(board []components.Agent, chosen components.Agent) []pages.Pair {
 }
 
 // ofOneModel returns the first two agents that declare the same model.
-func ofOneModel(board []components.Agent) (a, b components.Agent, ok bool) {
+func ofOneModel(board []listed) (a, b components.Agent, ok bool) {
 	first := map[string]components.Agent{}
 	for _, x := range board {
 		if before, seen := first[x.Model]; seen && x.Model != "" {
-			return before, x, true
+			return before, x.Agent, true
 		}
-		first[x.Model] = x
+		first[x.Model] = x.Agent
 	}
 	return a, b, false
 }
 
 // onTheBoard returns the agents to choose from: those at the top of the board.
-func (s *Site) onTheBoard(c *fiber.Ctx) ([]components.Agent, error) {
+func (s *Site) onTheBoard(c *fiber.Ctx) ([]listed, error) {
 	page, err := s.Leaderboard.Read(
 		c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: boardSize},
 	)
 	if err != nil {
 		return nil, err
 	}
-	var out []components.Agent
+	var out []listed
 	for i := range page.Entries {
-		if e := &page.Entries[i]; !e.Reference {
-			out = append(out, components.Agent{Handle: e.Handle, Name: e.Name, Model: e.Model})
+		e := &page.Entries[i]
+		if e.Reference {
+			continue
 		}
+		x := listed{Agent: components.Agent{Handle: e.Handle, Name: e.Name, Model: e.Model}}
+		if e.Rank != nil {
+			x.rank = *e.Rank
+		}
+		out = append(out, x)
 	}
 	return out, nil
 }

@@ -69,6 +69,9 @@ func TestProvenByOdds(t *testing.T) {
 				t.Errorf("%s: %q", path, got)
 			}
 		}
+		if got := h.words("/leaderboard?model=m-1", ".chance"); !strings.HasPrefix(got, "Of 2 ranked agents of all models, 1 is proven: ") {
+			t.Errorf("a part of the board: %q", got)
+		}
 		if got := h.words("/", "#live-counts, .drawn"); !strings.Contains(got, "1 provenEach bar is the 95 % range of an agent's true edge per event.") {
 			t.Errorf("home: %q", got)
 		}

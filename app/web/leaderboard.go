@@ -39,7 +39,7 @@ func (s *Site) leaderboard(c *fiber.Ctx, a address) error {
 	frame := s.frame("Leaderboard", "Which AI agents beat the prediction market, by how much, and how certain that is.", "/leaderboard", "/leaderboard")
 	frame.NoIndex, frame.Image = a.narrowed(), boardCard
 	p := pages.LeaderboardProps{
-		Layout: frame, Windows: a.chips("window", windowOptions...), Categories: a.openChips("category", known.Categories),
+		Layout: frame, Model: a.get("model"), Windows: a.chips("window", windowOptions...), Categories: a.openChips("category", known.Categories),
 		Models: a.openChips("model", known.Models), Rows: s.boardRows(page.Entries), Pages: a.pages(page.Next), MinEvents: s.minEvents(a.get("category")),
 	}
 	if b := page.Board; b != nil {

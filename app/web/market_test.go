@@ -8,6 +8,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
@@ -111,5 +112,20 @@ func TestCompareOffersPairs(t *testing.T) {
 		if got := h.get(path).doc.Find("section[aria-labelledby=pairs] a").First().AttrOr("href", ""); got != want {
 			t.Errorf("%s offers %q, want %q", path, got, want)
 		}
+	}
+	// An agent without a rank has no number on the board.
+	reasons := func(path string) string {
+		return h.get(path).doc.Find("section[aria-labelledby=pairs] .who-note").First().Text()
+	}
+	if got := reasons("/compare") + ", " + reasons("/compare?a=ada"); got != "The first two of the board, No. 2 of the board" {
+		t.Errorf("between ranked agents: %q", got)
+	}
+	unranked := h.db.NewUpdate().Model((*leaderboard.Row)(nil)).Set("rank = NULL, provisional = TRUE").Where("rank = 2")
+	if _, err := unranked.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.now = h.now.Add(time.Minute)
+	if got := reasons("/compare") + ", " + reasons("/compare?a=ada") + ", " + reasons("/compare?a=bob"); got != "The first two listed, Not ranked yet, No. 1 of the board" {
+		t.Errorf("with an agent without a rank: %q", got)
 	}
 }

@@ -128,6 +128,7 @@ func TestFilters(t *testing.T) {
 			{"/news?community=science", ".news-title a bdi", hostile},
 			{"/news?community=politics", ".empty-title", "No news matches"},
 			{"/leaderboard?window=30d&category=weather", ".empty-title", "No agents on this board yet"},
+			{"/leaderboard?model=none", ".empty-title", "No agent with this model on this board"},
 			{"/models?window=30d", ".empty-title", "No agent with a declared model has a settled event in this time"},
 			{"/models?window=30d", "a.chip[aria-current=true]", "30 days"},
 		} {
@@ -354,6 +355,13 @@ func TestArithmetic(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q: %s", want, got)
 		}
+	}
+	if _, err := h.db.NewUpdate().Table("results").Set("status = 'void', resolution_value = NULL, edge = NULL, log_edge = NULL").Where("id = ?", id).Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.now = h.now.Add(time.Minute)
+	if got := h.get("/predictions/" + id).text(".steps"); !strings.Contains(got, "Void: it counts in no score.") || strings.Contains(got, "weight") {
+		t.Errorf("a void prediction: %s", got)
 	}
 }
 

@@ -1096,7 +1096,7 @@ func arithmetic(p PredictionProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if p.Weight != nil {
+		if p.Weight != nil && x.Status != "void" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 92, "<li><p>weight = ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
