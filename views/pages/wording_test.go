@@ -56,6 +56,31 @@ func TestPredictionFacts(t *testing.T) {
 	}
 }
 
+// TestHashStays checks that a prediction keeps its hash on its page after the reveal, with what is needed to check it.
+func TestHashStays(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		hash, salt string
+		at         components.When
+		want       string
+		link       int
+	}{
+		"shown at once":    {"", "", components.When{}, "", 0},
+		"revealed":         {"ab", "cd", ago(time.Hour), "Revealed1 hour agoHashabSaltcd", 1},
+		"hidden or erased": {"ab", "", ago(time.Hour), "Revealed1 hour agoHashab", 0},
+	} {
+		p := pages.PredictionProps{Layout: frame("", "/predictions/1", "/predictions"), Hash: test.hash, Salt: test.salt, RevealedAt: test.at}
+		doc := render(t, pages.Prediction(p))
+		got := text(doc.Find(".facts"))
+		if !strings.Contains(got, test.want) || strings.Contains(got, "Hash") != (test.hash != "") || strings.Contains(got, "Salt") != (test.salt != "") {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+		if n := doc.Find("a[href='/method#showing-a-prediction-later']").Length(); n != test.link {
+			t.Errorf("%s: %d links to how the hash is checked, want %d", name, n, test.link)
+		}
+	}
+}
+
 // TestAllEvents checks that the link to all events of an agent doesn't promise more than its page lists.
 func TestAllEvents(t *testing.T) {
 	t.Parallel()
