@@ -71,7 +71,7 @@ func (a *author) answered(args ...string) (answer map[string]any) {
 // TestClients tries every client against one demo, as an author would.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	p, _ := startDemo(t, "LOG_FORMAT=off", "REGISTRATION_RATE=off")
+	p := startArchivedDemo(t, "LOG_FORMAT=off", "REGISTRATION_RATE=off")
 	assignSecondOutcome(p)
 	for name, try := range map[string]func(*testing.T, *process){
 		"Python": usePythonClient, "Python bot": runPythonBot, "twelve lines": runTwelveLines, "TypeScript": useTypeScriptClient,

@@ -123,3 +123,11 @@ func startDemo(t testing.TB, settings ...string) (p *process, key string) {
 	}
 	return p, found[1]
 }
+
+// startArchivedDemo starts the demo from a copy of seeded, with the sealed days in it.
+func startArchivedDemo(t testing.TB, settings ...string) *process {
+	t.Helper()
+	path := demoCopy(t)
+	p, _ := startDemo(t, append(settings, "DATABASE_URL=sqlite://"+path, "ARCHIVE_URL=file://"+filepath.Join(filepath.Dir(path), "archive"))...)
+	return p
+}

@@ -358,7 +358,13 @@ func hasScheme(value string, schemes ...string) bool {
 // Default returns the configuration of an empty environment.
 func Default() Config {
 	var c Config
-	if err := kong.ApplyDefaults(&c); err != nil {
+	blind := kong.PostBuild(func(k *kong.Kong) error {
+		for _, flag := range k.Model.Flags {
+			flag.Tag.Envs = nil
+		}
+		return nil
+	})
+	if err := kong.ApplyDefaults(&c, blind); err != nil {
 		panic(err) // a default in the tags above is malformed: a test would have seen it
 	}
 	return c

@@ -7,8 +7,9 @@ import (
 )
 
 func TestSettingsShowNoSecret(t *testing.T) {
-	t.Setenv("POLYMARKET_URL", "http://127.0.0.1:9") // a default does not depend on the environment
+	t.Parallel()
 	c := config.Default()
+	c.PolymarketURL = "http://127.0.0.1:9"
 	c.RedditClientSecret = "very-secret"
 	c.DatabaseURL = "postgres://owner:hidden-word@db.test/pulse?sslpassword=hidden-too"
 	c.DatabaseReplicaURL = "postgres://reader:hidden-word@copy.test/pulse"
