@@ -73,15 +73,16 @@ func nodeForTypeScript(t *testing.T, dir string) {
 	writeJSON(t, filepath.Join(dir, "package.json"), map[string]any{"type": "module"})
 	writeJSON(t, filepath.Join(dir, "tsconfig.json"), map[string]any{
 		"extends": config, "include": []string{"*.ts"},
-		"compilerOptions": map[string]any{"noEmit": false, "outDir": "out", "typeRoots": []string{filepath.Join(modules, "@types")}},
+		"compilerOptions": map[string]any{"noEmit": false, "outDir": "out", "incremental": true, "typeRoots": []string{filepath.Join(modules, "@types")}},
 	})
 	real, err := exec.LookPath("node")
 	if err != nil {
 		return
 	}
 	// The real node must start the compiler. The first line of the compiler would search PATH, find
-	// this script, and start it without end.
-	script := "#!/bin/bash\n" + real + " " + modules + "/typescript/bin/tsc --project . && exec " + real + " \"out/${1%.ts}.js\" \"${@:2}\"\n"
+	// this script, and start it without end. A program is compiled again only if it has changed.
+	script := "#!/bin/bash\n{ [[ \"out/${1%.ts}.js\" -nt \"$1\" ]] || " + real + " " + modules + "/typescript/bin/tsc --project .; } && " +
+		"exec " + real + " \"out/${1%.ts}.js\" \"${@:2}\"\n"
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
