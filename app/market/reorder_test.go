@@ -39,7 +39,7 @@ func TestKeepOrder(t *testing.T) {
 	}
 	teams, turned := []string{"Lions", "Tigers"}, []string{"Tigers", "Lions"}
 	three, mixed := []string{"A", "B", "C"}, []string{"C", "A", "B"}
-	for name, c := range map[string]struct{ stored, reading, want market.Market }{
+	cases := map[string]struct{ stored, reading, want market.Market }{
 		"the same": {of(three, three, 0.2, 0.3, 0.5), of(three, three, 0.5, 0.3, 0.2), of(three, three, 0.5, 0.3, 0.2)},
 		"yes and no": {
 			of([]string{"y", "n"}, []string{"Yes", "No"}, 0.25, 0.75),
@@ -79,10 +79,13 @@ func TestKeepOrder(t *testing.T) {
 		"no stored tokens":             {of(nil, teams, 0.25, 0.75), of(turned, turned, 0.75, 0.25), of(turned, turned, 0.75, 0.25)},
 		"no prices":                    {of(teams, teams, 0.25, 0.75), likely(of(turned, turned), 0.75), likely(of(teams, teams), 0.25)},
 		"another market":               {of(teams, teams, 0.25, 0.75), elsewhere(of(turned, turned, 0.75, 0.25)), elsewhere(of(turned, turned, 0.75, 0.25))},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	}
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				for _, m := range []*market.Market{&c.stored, &c.reading, &c.want} {
+					m.ID = name + ": " + m.ID
+				}
 				observe(t, db, c.stored)
 				reading := []market.Market{c.reading}
 				if err := store.KeepOrder(t.Context(), db.Reader, reading); err != nil {
@@ -92,6 +95,6 @@ func TestKeepOrder(t *testing.T) {
 					t.Error(diff)
 				}
 			})
-		})
-	}
+		}
+	})
 }
