@@ -174,11 +174,10 @@ func TestPublishLinks(t *testing.T) {
 			d.MarketID, d.HorizonAt = "1", &at
 		}, market: "1", outcome: "Yes", warning: "The market decides, not horizonAt"},
 	}
-	for _, kind := range dbtest.Kinds {
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		for _, c := range cases {
-			t.Run(string(kind)+"/"+c.name, func(t *testing.T) {
-				t.Parallel()
-				d := open(t, dbtest.Open(t, kind))
+			t.Run(c.name, func(t *testing.T) {
+				d := openAs(t, db, c.name)
 				d.Decided = func(context.Context, bun.IDB, []market.Market) (map[string]bool, error) {
 					return map[string]bool{"decided": true}, nil
 				}
@@ -202,7 +201,7 @@ func TestPublishLinks(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 func TestPublishStoresWhatItAnswers(t *testing.T) {
@@ -300,7 +299,7 @@ func TestRepeatIsWeighed(t *testing.T) {
 		unless = " If an earlier one gets no baseline, this one weighs more."
 		again  = "A confidence between the market's view and your previous one on this market earns nothing."
 	)
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		earlier []string // the markets, with the outcome if it isn't Yes, and the state of each baseline
 		next    string
 		want    []string
@@ -318,11 +317,11 @@ func TestRepeatIsWeighed(t *testing.T) {
 		"another outcome of three":         {[]string{"race/Ann fixed"}, "race/Bob", []string{second}},
 		"same outcome of three":            {[]string{"race/Ann fixed", "race/Bob missed"}, "race/Ann", []string{second, again}},
 		"a baseline too many to look back": {append([]string{"1 fixed"}, slices.Repeat([]string{"1 missed"}, 32)...), "2", []string{"A repeat: each of your earlier predictions on this event with a baseline halves the weight of this one."}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, db *database.DB) {
-				d := open(t, db)
+	}
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				d := openAs(t, db, name)
 				race := yesNo("race", "Who leads?")
 				race.Outcomes, race.Prices = []string{"Ann", "Bob", "Cy"}, nil
 				err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
@@ -366,8 +365,8 @@ func TestRepeatIsWeighed(t *testing.T) {
 					t.Errorf("got warnings %q, want %q", got, c.want)
 				}
 			})
-		})
-	}
+		}
+	})
 }
 
 // TestEventOfAnAgentStays checks that a market which the source moves to another event keeps its event for an agent that
