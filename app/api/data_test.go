@@ -102,7 +102,7 @@ func TestDataIsKept(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			read := &dayReads{limit: "LIMIT 25"}
-			s := run(t, configure(t, b, func(c *config.Config) { c.ArchiveURL, c.DatabaseURL = "file://"+t.TempDir(), sampleURL(t, b.kind) }), app.Options{
+			s := run(t, configure(t, b, func(c *config.Config) { c.ArchiveURL = "file://" + t.TempDir() }), app.Options{
 				Now: (&clock{}).now, Queries: read,
 			})
 			key := s.register(t, "Ada")
