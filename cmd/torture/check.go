@@ -14,6 +14,7 @@ type check struct {
 	limits func(*scale) string
 	run    func(*lab)
 	idle   bool // it mostly waits, so it runs beside other checks
+	long   bool // it takes longer than most, so it starts before others
 	suite  bool // the suite tries the same in its own way, so the short form leaves it out
 }
 
@@ -38,6 +39,7 @@ var checks = []check{
 		tries: "A backup, or the node beside it, is killed while the backup is written.",
 		holds: "The same as for nodes. A backup that was reported as written can be restored.",
 		run:   killBackups,
+		long:  true,
 	},
 	{
 		name:  "sealing",
@@ -63,7 +65,8 @@ var checks = []check{
 			return fmt.Sprintf("The answers to every round of requests come within %s, and to at most %d of all rounds on a node within %s. The recovery takes at most %s, and after at most %d outage of a node %s. Without the identity provider, a new key is answered up to %s later, and the recovery takes up to %s more. At the moment when Redis freezes, a request takes at most %s longer, in the fastest of %d freezes.",
 				answerLimit, stalls, answerHardLimit, returnLimit, stalls, returnHardLimit, newKeyExtra, providerRest, frozenRedisCost, redisFreezes)
 		},
-		run: takeAway,
+		run:  takeAway,
+		long: true,
 	},
 	{
 		name:  "optional parts",
@@ -114,7 +117,8 @@ var checks = []check{
 			return fmt.Sprintf("Each database holds %s predictions. For each of the other requests, the time within which 99 %% are answered (p99) is at most %d times its undisturbed time plus %s. None waits longer than %s.",
 				grouped(s.searchable()), waitFactor, s.waitFloor(), longestWait)
 		},
-		run: besiege,
+		run:  besiege,
+		long: true,
 	},
 	{
 		name:  "soak",

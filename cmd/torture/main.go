@@ -145,7 +145,8 @@ func (t *torture) build(ctx context.Context) error {
 }
 
 // all runs every check on the unchanged program and on the broken builds that it must catch. Checks that
-// mostly wait run beside the others. The others run one at a time, or two at a time in the short form.
+// mostly wait run beside the others. The others run one at a time, or two at a time in the short form, the longest
+// first, so that none of these runs alone at the end.
 func (t *torture) all(ctx context.Context, chosen []check) []result {
 	results := make([]result, len(chosen))
 	busy := make(chan struct{}, 1)
@@ -153,29 +154,49 @@ func (t *torture) all(ctx context.Context, chosen []check) []result {
 		busy = make(chan struct{}, 2)
 	}
 	var running sync.WaitGroup
-	for i := range chosen {
+	for _, i := range inOrder(chosen) {
 		r := &results[i]
 		r.check = &chosen[i]
 		do := func(f func()) {
+			leave := func() {}
 			if !r.idle {
 				busy <- struct{}{}
-				defer func() { <-busy }()
+				leave = func() { <-busy }
 			}
-			if ctx.Err() == nil {
-				f()
-			}
+			running.Go(func() {
+				defer leave()
+				if ctx.Err() == nil {
+					f()
+				}
+			})
 		}
-		running.Go(func() { do(func() { t.tryIntact(ctx, r) }) })
+		do(func() { t.tryIntact(ctx, r) })
 		if t.intact {
 			continue
 		}
 		r.breaks = breaksOf(r.name)
 		for j := range r.breaks {
-			running.Go(func() { do(func() { t.tryBroken(ctx, r.check, &r.breaks[j]) }) })
+			do(func() { t.tryBroken(ctx, r.check, &r.breaks[j]) })
 		}
 	}
 	running.Wait()
 	return results
+}
+
+// inOrder returns the indexes of the checks in the order in which to start them.
+func inOrder(chosen []check) []int {
+	var idle, long, others []int
+	for i := range chosen {
+		switch {
+		case chosen[i].idle:
+			idle = append(idle, i)
+		case chosen[i].long:
+			long = append(long, i)
+		default:
+			others = append(others, i)
+		}
+	}
+	return slices.Concat(idle, long, others)
 }
 
 func (t *torture) tryIntact(ctx context.Context, r *result) {
