@@ -38,7 +38,7 @@ const (
 func besiege(l *lab) {
 	for db := range l.stores() {
 		authors, keys := l.fill(db)
-		settings := []string{"REGISTRATION_RATE=off", "REGISTRATION_CEILING=off", "TRUSTED_PROXIES=127.0.0.1"}
+		settings := []string{"REGISTRATION_RATE=off", "REGISTRATION_CEILING=off", "TRUSTED_PROXIES=127.0.0.1", usualCollection}
 		if l.brief() {
 			settings = append(settings, "RATE_LIMIT_READS=300/min")
 		}

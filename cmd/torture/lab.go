@@ -40,6 +40,7 @@ type lab struct {
 type build struct {
 	binary string
 	broken *breakage // nil for the program without changes
+	gogc   string    // GOGC of nodes in checks that measure neither memory nor waits; "" leaves it to the program
 }
 
 // try runs a check on a build. It returns an error if the check could not be carried out.

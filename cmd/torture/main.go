@@ -201,7 +201,11 @@ func inOrder(chosen []check) []int {
 
 func (t *torture) tryIntact(ctx context.Context, r *result) {
 	began := time.Now()
-	r.outcome, r.err = r.try(ctx, t.scale, build{binary: t.program})
+	b := build{binary: t.program}
+	if t.short {
+		b.gogc = "400"
+	}
+	r.outcome, r.err = r.try(ctx, t.scale, b)
 	r.took = time.Since(began)
 	verdict := "holds"
 	if r.err != nil || r.faulty() {

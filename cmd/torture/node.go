@@ -64,10 +64,13 @@ type node struct {
 	args []string
 }
 
+// usualCollection makes a node collect garbage as often as users' programs do.
+const usualCollection = "GOGC="
+
 // environment returns the environment of a node on a database, with the check's own settings.
 func (l *lab) environment(databaseURL string, s *sources, settings ...string) []string {
 	env := []string{
-		"DATABASE_URL=" + databaseURL, "REGISTRATION=open", "MARKETS_INTERVAL=1s", "NEWS_INTERVAL=2s", "LOG_FORMAT=json", "DRAIN=0s",
+		"DATABASE_URL=" + databaseURL, "REGISTRATION=open", "MARKETS_INTERVAL=1s", "NEWS_INTERVAL=2s", "LOG_FORMAT=json", "DRAIN=0s", "GOGC=" + l.build.gogc,
 	}
 	url := "http://127.0.0.1:9" // an address where nothing listens
 	if s != nil {

@@ -39,7 +39,7 @@ func soak(l *lab) {
 	s.SetMarket("m", nil)
 	metrics, err := run.FreeAddress()
 	l.must(err)
-	n := l.serve(append(l.environment(db.url, s, unlimited...), "REDIS_URL="+redisURL, "METRICS_ADDR="+metrics, "LOG_FORMAT=off"))
+	n := l.serve(append(l.environment(db.url, s, unlimited...), "REDIS_URL="+redisURL, "METRICS_ADDR="+metrics, "LOG_FORMAT=off", usualCollection))
 	authors := l.authors(n.base, authorsAtOnce)
 	l.mix(n, authors, time.Second) // fills caches and pools
 	before := l.rest(n, metrics)
