@@ -46,7 +46,7 @@ func terminal(t *testing.T) (screen, tty *os.File) {
 func TestCopyShowsProgress(t *testing.T) {
 	t.Parallel()
 	screen, tty := terminal(t)
-	cmd := command(t, nil, "copy", "--from", "sqlite://"+demoCopy(t), "--to", dbtest.Empty(t, database.Postgres))
+	cmd := command(t, nil, "copy", "--from", dbtest.URL(t, database.SQLite), "--to", dbtest.Empty(t, database.Postgres))
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, tty
 	if err := cmd.Start(); err != nil {
