@@ -31,7 +31,7 @@ var binary = sync.OnceValues(func() (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(binaryDir, "pulsecast")
-	build := exec.Command("go", "build", "-o", path, "../cmd/pulsecast")
+	build := exec.Command("go", "build", "-ldflags=-s", "-o", path, "../cmd/pulsecast")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in releases
 	out, err := build.CombinedOutput()
 	if err != nil {

@@ -34,7 +34,7 @@ func newGateway(t *testing.T) *gateway {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	g.program = filepath.Join(t.TempDir(), "s3")
-	build := exec.CommandContext(ctx, "go", "build", "-modfile=s3.mod", "-o", g.program, "./.ci/s3")
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags=-s", "-modfile=s3.mod", "-o", g.program, "./.ci/s3")
 	build.Dir = "../.."
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Skipf("skipping tests of archives in buckets, because versitygw can't be built: %v\n%s", err, said)

@@ -29,7 +29,7 @@ func TestStoresOnHashPartitions(t *testing.T) {
 	if os.Getenv("TEST_POSTGRES_URL") == "" {
 		t.Skip("TEST_POSTGRES_URL is not set: run the suite by make test, which starts a private Postgres")
 	}
-	args, want := []string{"test", "-count=1", "-vet=off", "-v"}, 0
+	args, want := []string{"test", "-count=1", "-vet=off", "-ldflags=-s", "-v"}, 0
 	var names, packages []string
 	for name, tests := range hashed {
 		names, packages, want = append(names, tests...), append(packages, "../"+name), want+len(tests)

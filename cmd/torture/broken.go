@@ -307,7 +307,7 @@ func buildProgram(ctx context.Context, path string, flags ...string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-o", path}, flags...), "./cmd/pulsecast")...)
+	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-ldflags=-s", "-o", path}, flags...), "./cmd/pulsecast")...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

@@ -102,7 +102,7 @@ func (l *lab) bucket() (store *daemon, settings []string, err error) {
 	root, err := moduleRoot()
 	l.must(err)
 	program := filepath.Join(l.TempDir(), "s3")
-	build := exec.CommandContext(l.ctx, "go", "build", "-modfile=s3.mod", "-o", program, "./.ci/s3")
+	build := exec.CommandContext(l.ctx, "go", "build", "-ldflags=-s", "-modfile=s3.mod", "-o", program, "./.ci/s3")
 	build.Dir = root
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, nil, fmt.Errorf("versitygw can't be built: %w: %s", err, run.LastLines(string(said), 1))

@@ -61,7 +61,7 @@ func buildZitadel(t *testing.T) string {
 	for _, args := range [][]string{
 		{"mod", "init", "provider"},
 		{"get", zitadelPackage + strings.TrimPrefix(zitadelModule, "github.com/zitadel/oidc/v3")},
-		{"build", "-o", binary, zitadelPackage},
+		{"build", "-ldflags=-s", "-o", binary, zitadelPackage},
 	} {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir = dir
