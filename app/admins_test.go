@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -28,18 +27,7 @@ type adminTab struct {
 
 func newAdminTab(t *testing.T, base string) *adminTab {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not installed: run NEED_CHROMIUM=1 make test, which requires it")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
-	allocated, free := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(free)
-	ctx, closeTab := chromedp.NewContext(allocated)
-	t.Cleanup(closeTab)
-	b := &adminTab{t: t, ctx: ctx, base: base}
-	b.do(chromedp.Navigate("about:blank"))
-	return b
+	return &adminTab{t: t, ctx: startBrowser(t), base: base}
 }
 
 func (b *adminTab) do(step chromedp.Action[chromedp.Void]) {

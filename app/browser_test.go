@@ -18,27 +18,39 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// startBrowser runs a Chromium with a fresh profile until the test ends.
+// stopChromium ends chromium if a test has started it.
+var stopChromium = func() {}
+
+// chromium is the one browser of all tests.
+var chromium = sync.OnceValues(func() (context.Context, error) {
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.WSURLReadTimeout(time.Minute))...)
+	stopChromium = cancel
+	browser, _ := chromedp.NewContext(ctx)
+	return browser, chromedp.Do(browser)
+})
+
+// startBrowser gives a test a fresh profile in chromium, with separate cookies, caches and service workers.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
+	if _, err := exec.LookPath("chromium"); err != nil {
 		if os.Getenv("NEED_CHROMIUM") == "1" {
 			t.Fatal("chromium is not installed; install it with: apt-get install chromium")
 		}
 		t.Skip("NEED_CHROMIUM is not set and chromium is not installed; run: make test")
 	}
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.WSURLReadTimeout(time.Minute))...)
-	t.Cleanup(cancel)
-	browser, cancel := chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(browser); err != nil {
+	browser, err := chromium()
+	if err != nil {
 		t.Fatal("start chromium:", err)
 	}
-	return browser
+	profile, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(profile); err != nil {
+		t.Fatal("make a profile:", err)
+	}
+	return profile
 }
 
 // look is a way to look at a page: a width, a colour scheme, and scripts on or off.

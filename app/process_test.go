@@ -42,6 +42,7 @@ var binary = sync.OnceValues(func() (path string, err error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	stopChromium()
 	for _, dir := range []string{binaryDir, seededDir} {
 		if dir != "" {
 			os.RemoveAll(dir)
