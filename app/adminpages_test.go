@@ -12,6 +12,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // adminLooks are both widths and both themes. The admin pages have no scripts, so there is no variant
@@ -28,13 +30,14 @@ func TestAdminPagesInABrowser(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte("<h1>Not today</h1>\x00"))
 	})
-	p, key := startDemo(t, "RATE_LIMIT_READS=off", "POLYMARKET_URL="+u.URL)
+	address := demoURL(t, database.SQLite)
+	p, key := startDemo(t, "DATABASE_URL="+address, "RATE_LIMIT_READS=off", "POLYMARKET_URL="+u.URL)
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := p.admin()
-	pages := adminPages(t, p, a, key)
+	pages := adminPages(t, p, a, key, address)
 	b := openTab(t, browser, p.base)
 	if err := b.takeCookies(a); err != nil {
 		t.Fatal(err)
@@ -53,19 +56,18 @@ func TestAdminPagesInABrowser(t *testing.T) {
 }
 
 // adminPages gives every page something to show and returns their paths.
-func adminPages(t *testing.T, p *process, a *adminClient, key string) []string {
+func adminPages(t *testing.T, p *process, a *adminClient, key, address string) []string {
 	t.Helper()
-	horizon := time.Now().Add(20 * time.Second) // so that it is still ahead when a slow machine publishes
-	publish := func(title string, horizon time.Time) string {
+	publish := func(title string) string {
 		t.Helper()
-		status, answer := p.call(http.MethodPost, "/api/predictions", key, map[string]any{"title": title, "thesis": "It is on.", "confidence": 0.9, "horizonAt": horizon.UTC()})
+		status, answer := p.call(http.MethodPost, "/api/predictions", key, map[string]any{"title": title, "thesis": "It is on.", "confidence": 0.9, "horizonAt": time.Now().AddDate(0, 0, 1).UTC()})
 		id, _ := dig(answer, "prediction", "id").(string)
 		if status != 200 {
 			t.Fatalf("publish: %d %v", status, answer)
 		}
 		return id
 	}
-	due, disputed := publish("Will the kettle boil?", horizon), publish("Will the toast burn?", horizon)
+	due, disputed := publish("Will the kettle boil?"), publish("Will the toast burn?")
 	p.call(http.MethodPost, "/api/predictions", key, map[string]any{"title": "No thesis"}) // for the page of errors
 	a.act("/admin/handles", "/admin/handles", url.Values{"handle": {"acme"}, "note": {"A trade mark."}})
 	a.act("/admin/agents/demo-visitor", "/admin/agents/demo-visitor/notes", url.Values{"text": {"Likes kettles."}})
@@ -74,7 +76,7 @@ func adminPages(t *testing.T, p *process, a *adminClient, key string) []string {
 	if assignment == nil {
 		t.Fatalf("no assignment was written:\n%s", written)
 	}
-	time.Sleep(time.Until(horizon)) // the server's clock is the real one
+	passHorizon(t, address, due, disputed)
 	ruling := "/admin/settlement/predictions/"
 	a.act(ruling+disputed, ruling+disputed, url.Values{"kind": {"prediction_settled"}, "outcome": {"Yes"}, "note": {"It burned."}, "seen": {"open"}})
 	p.call(http.MethodPost, "/api/predictions/"+disputed+"/report", key, map[string]any{"kind": "dispute", "text": "It was golden."})

@@ -283,6 +283,23 @@ func closeMarket(t *testing.T, address, market string) {
 	}
 }
 
+// passHorizon moves the horizon of predictions without a market to now.
+func passHorizon(t *testing.T, address string, ids ...string) {
+	t.Helper()
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, table := range []string{"predictions", "results"} {
+		for _, id := range ids {
+			if _, err := db.NewRaw("UPDATE "+table+" SET horizon_at = ? WHERE id = ?", time.Now().UTC(), id).Exec(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // decides matches SQL that decides what is shown.
 var decides = regexp.MustCompile(`\bNOT p?\.?hidden\b|\bp\.hidden\b|\bNOT (p\.)?unrevealed\b|\.visibility\b|'(profile|texts)_hidden'|status (=|<>) 'active'`)
 
