@@ -67,7 +67,7 @@ func TestRequestRows(t *testing.T) {
 				texts[i] = archive.TextRow{Record: fmt.Sprint("p", i), Agent: fmt.Sprint("a", i%10)}
 			}
 			const small, large = 4_000, 20_000
-			for _, size := range []int{small, large} {
+			for _, size := range dbtest.Sizes(kind, small, large) {
 				list := make([]archive.Request, size)
 				for i := range list {
 					list[i] = archive.Request{Table: archive.Predictions, Record: fmt.Sprint("p", i*50), Reason: archive.Ordered}

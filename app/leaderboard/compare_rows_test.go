@@ -22,7 +22,7 @@ func TestCompareRows(t *testing.T) {
 			w := newWorld(t, db)
 			a, b := w.agent(agent{handle: "a"}), w.agent(agent{handle: "b"})
 			last := 0
-			for _, size := range []int{8_000, 40_000} {
+			for _, size := range dbtest.Sizes(kind, 8_000, 40_000) {
 				settled(t, db, last+1, size, a, 1)
 				settled(t, db, last+1, size, b, 2) // every second event of a
 				last = size
@@ -65,7 +65,7 @@ func TestEventRows(t *testing.T) {
 			w := newWorld(t, db)
 			a := w.agent(agent{handle: "a"})
 			last := 0
-			for _, size := range []int{8_000, 40_000} {
+			for _, size := range dbtest.Sizes(kind, 8_000, 40_000) {
 				settled(t, db, last+1, size, a, 1)
 				last = size
 				for most, read := range map[int64]func(db *database.DB) error{

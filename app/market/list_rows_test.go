@@ -55,7 +55,7 @@ func TestListRows(t *testing.T) {
 			t.Parallel()
 			db := dbtest.OpenPlain(t, kind)
 			rows := map[string]int64{} // rows read with small; Postgres reads a small table whole
-			for _, size := range []int{small, large} {
+			for _, size := range dbtest.Sizes(kind, small, large) {
 				if size == small {
 					grown(t, db, 1, small)
 				} else {
@@ -209,7 +209,7 @@ func TestTitleRows(t *testing.T) {
 				}
 			}
 			last := 0
-			for _, size := range []int{2_000, 12_000} {
+			for _, size := range dbtest.Sizes(kind, 2_000, 12_000) {
 				exec(`INSERT INTO markets (id, source, question, title, outcomes, active, closed, event_id, event_title, scalar, match_key, search_text, first_seen_at, observed_at, sample)
 					SELECT 'm' || n, 'x', 'q', 'Title ' || n, '["Yes","No"]', TRUE, FALSE, CASE WHEN n % 10 <> 0 THEN 'e' || (n % 4) END,
 						CASE WHEN n % 4 = 1 THEN 'Event 1' END, FALSE, 'q', 'q title', ?2, ?2, FALSE

@@ -66,6 +66,15 @@ type Explained struct {
 	Whole []string
 }
 
+// Sizes returns the sizes of a table at which a test of one engine explains its queries. On Postgres these are both. On
+// SQLite it is only the first, because the plans don't depend on the size of a table that was never analysed.
+func Sizes(kind database.Kind, small, large int) []int {
+	if kind == database.SQLite {
+		return []int{small}
+	}
+	return []int{small, large}
+}
+
 // asked is a hook that records queries.
 type asked struct {
 	mu      sync.Mutex
