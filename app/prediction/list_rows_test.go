@@ -1,6 +1,7 @@
 package prediction_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -11,14 +12,21 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
+const fewPredictions, manyPredictions = 5_000, 20_000
+
+// pastOf holds, by number, functions that return the address of a database with that many predictions of past.
+var pastOf = map[int]func(testing.TB, database.Kind) string{fewPredictions: filledPast(fewPredictions), manyPredictions: filledPast(manyPredictions)}
+
+func filledPast(size int) func(testing.TB, database.Kind) string {
+	return dbtest.Filled(func(ctx context.Context, db *database.DB) error { return past.fill(ctx, db, 1, size) })
+}
+
 // TestListRows checks that the rows a page reads don't grow with the number of predictions.
 func TestListRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			db := dbtest.OpenPlain(t, kind)
-			const small, large = 5_000, 20_000
 			// A page looks at 300 predictions at most, in up to three tables. The last look of a search may find
 			// 1,500 matches, and each is read from the index and from the table.
 			const most, mostSearched = 2000, 5000
@@ -26,12 +34,9 @@ func TestListRows(t *testing.T) {
 			cursors := map[string]string{
 				"last": pastID(10), "far future": "ffffffff-ffff-7fff-bfff-ffffffffffff", "far past": "00000000-0000-7000-8000-000000000001",
 			}
-			rows := map[string]int64{} // rows read with small; Postgres reads a small table whole
-			past.write(t, db, 1, small)
-			for _, size := range []int{small, large} {
-				if size == large {
-					past.write(t, db, small+1, large)
-				}
+			rows := map[string]int64{} // rows read with fewPredictions; Postgres reads a small table whole
+			for _, size := range dbtest.Sizes(kind, fewPredictions, manyPredictions) {
+				db := dbtest.OpenPlainAt(t, pastOf[size](t, kind))
 				for name, f := range listed() {
 					f.Limit = 24
 					for _, page := range []string{"first", "second", "last", "far future", "far past"} {
@@ -53,7 +58,7 @@ func TestListRows(t *testing.T) {
 						if f.Words != "" {
 							limit = mostSearched
 						}
-						if size == small {
+						if size == fewPredictions {
 							rows[name+page] = n
 						} else if n > max(limit, rows[name+page]) {
 							t.Errorf("%s page of %s: read %d rows with %d predictions, want at most %d", page, name, n, size, limit)
@@ -89,11 +94,8 @@ func TestResolvedOnRows(t *testing.T) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			db := dbtest.OpenPlain(t, kind)
-			last := 0
-			const small, large = 5_000, 20_000
-			for _, size := range []int{small, large} {
-				past.write(t, db, last+1, size)
+			for _, size := range dbtest.Sizes(kind, fewPredictions, manyPredictions) {
+				db := dbtest.OpenPlainAt(t, pastOf[size](t, kind))
 				// Agent 1 publishes on the event of market 1 again and again.
 				_, err := db.ExecContext(t.Context(), `UPDATE results SET weight_index = (SELECT COUNT(*) FROM predictions AS p
 					WHERE p.agent_id = results.agent_id AND p.event_key = 'e:m1' AND p.id < results.id)
@@ -106,7 +108,6 @@ func TestResolvedOnRows(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				last = size
 				var list []prediction.Prediction
 				explained := dbtest.Explain(t, db, func(db *database.DB) {
 					var err error
@@ -115,7 +116,7 @@ func TestResolvedOnRows(t *testing.T) {
 					}
 				})
 				// Postgres reads a small table completely.
-				if n := dbtest.TouchedRows(explained); size == large && n > 1000 {
+				if n := dbtest.TouchedRows(explained); size == manyPredictions && n > 1000 {
 					t.Errorf("%d rows of %d predictions, want at most 1000", n, size)
 					for _, e := range explained {
 						t.Logf("%d rows: %s", e.Rows, e.Query)

@@ -23,8 +23,7 @@ var wholeTable = regexp.MustCompile(`Seq Scan on (\w+)`)
 // growing tables by an index, although Postgres takes the list of agents for a long one.
 func TestPublishReadsNoTable(t *testing.T) {
 	t.Parallel()
-	db := dbtest.OpenPlain(t, database.Postgres)
-	past.write(t, db, 1, 20_000)
+	db := dbtest.OpenPlainAt(t, pastOf[manyPredictions](t, database.Postgres))
 	exec := func(query string, args ...any) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
@@ -41,7 +40,7 @@ func TestPublishReadsNoTable(t *testing.T) {
 	exec("VACUUM ANALYZE")
 	seen := &statements{}
 	db.Watch(seen)
-	now := past.start.Add(past.step * 20_001)
+	now := past.start.Add(past.step * (manyPredictions + 1))
 	p := prediction.NewPublisher(db, func() time.Time { return now }, time.Hour, "https://pulse.example")
 	var list []prediction.Submission
 	for n := range 30 {
