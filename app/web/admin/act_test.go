@@ -39,7 +39,7 @@ func (b *browser) follow(page, action string, fields url.Values) reply {
 
 func TestAgentActs(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		const page = "/admin/agents/ada"
@@ -87,7 +87,7 @@ func TestAgentActs(t *testing.T) {
 // refusal that says what changed.
 func TestSecondAdminSeesWhatChanged(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		eve, olaf := h.signedIn("eve"), h.signedIn("olaf")
 		stale := func(r reply, form string) url.Values {
@@ -150,7 +150,7 @@ func TestSecondAdminSeesWhatChanged(t *testing.T) {
 // predictions are settled.
 func TestStoredRulingIsDone(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
@@ -168,7 +168,7 @@ func TestStoredRulingIsDone(t *testing.T) {
 
 func TestRulings(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		queue := b.get("/admin/settlement")
@@ -237,7 +237,7 @@ func TestRulings(t *testing.T) {
 // to the market if that decides the prediction, and else says that the void is final.
 func TestVoidOnMarket(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		const market, rule = "/admin/settlement/markets/1", "section[aria-labelledby=rule] "
@@ -271,7 +271,7 @@ func (h *house) count(query string, args ...any) (n int) {
 
 func TestAssignmentsAndSources(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		const page = "/admin/assignments"
@@ -312,7 +312,7 @@ func TestAssignmentsAndSources(t *testing.T) {
 // failures.
 func TestSystemPageShowsBackups(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := openWith(t, db, base, func(c *config.Config) { c.BackupEvery, c.BackupDir = time.Hour, t.TempDir() })
 		b := h.signedIn("eve")
 		says := func(want ...string) {
@@ -353,7 +353,7 @@ func TestSystemPageShowsBackups(t *testing.T) {
 // every number.
 func TestCSVIsHarmless(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		b.follow("/admin/agents/ada", "/admin/agents/ada/status", url.Values{"note": {"@SUM(A1)"}})
@@ -389,7 +389,7 @@ func TestCSVIsHarmless(t *testing.T) {
 // character visible, whatever their encoding.
 func TestSourcesShowBadPayloads(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		h.exec("INSERT INTO bad_payloads (source, feed, reason, body, cut, received_at) VALUES ('polymarket', 'markets', 'no_id', ?, 1234, ?)",
 			[]byte("<script>alert(1)</script>\n\x00\xff\u202etxt"), start.Add(-time.Minute))
@@ -409,7 +409,7 @@ func TestSourcesShowBadPayloads(t *testing.T) {
 // TestSourcesShowUnknownTags checks that unknown tags are shown as text, the most frequent first.
 func TestSourcesShowUnknownTags(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		if r := h.signedIn("eve").get("/admin/sources"); r.doc.Find("#unknown-tags").Length() != 0 {
 			t.Error("unknown tags without a market")
@@ -436,7 +436,7 @@ func TestSourcesShowUnknownTags(t *testing.T) {
 // what went wrong.
 func TestSystemPageShowsTheArchive(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		says := func(want string) {
@@ -470,7 +470,7 @@ func TestSystemPageShowsTheArchive(t *testing.T) {
 		}
 		says("4 runs of the job failed since")
 	})
-	h := openWith(t, dbtest.Open(t, database.SQLite), base, func(c *config.Config) { c.ArchiveURL = archive.Off })
+	h := openWith(t, openSQLite(t), base, func(c *config.Config) { c.ArchiveURL = archive.Off })
 	if got := h.signedIn("eve").get("/admin/system").text("main"); !strings.Contains(got, "there is no archive") {
 		t.Errorf("the page without an archive: %s", got)
 	}

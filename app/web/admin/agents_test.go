@@ -3,16 +3,13 @@ package admin_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // TestAgentsPartial checks that the table of agents says where a search stopped, and that the next page continues
 // it.
 func TestAgentsPartial(t *testing.T) {
 	t.Parallel()
-	h := open(t, dbtest.Open(t, database.SQLite))
+	h := open(t, openSQLite(t))
 	h.exec(`INSERT INTO agents (id, handle, name, kind, status, sample, created_at)
 		SELECT printf('ffffffff-0000-7000-8000-%012x', n), printf('a-%07d', n), 'A', 'agent', 'disabled', FALSE, ? FROM
 		(WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 5001) SELECT n FROM numbers)`, start)

@@ -8,7 +8,6 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
@@ -32,7 +31,7 @@ func link(r reply, within, label string) string {
 // to the preview of another ruling, and that the author gets an answer.
 func TestDispute(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		if got := b.get("/admin/settlement").text("section[aria-labelledby=disputes]"); !strings.Contains(got, "No settlement is disputed") {

@@ -10,14 +10,13 @@ import (
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
 // TestMatrix requests every admin route as each client that must be refused.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		provider := identitytest.New(t, func() time.Time { return start })
 		h := openWith(t, db, base, provider.Configure)
 		h.assignment()
@@ -207,7 +206,7 @@ func (h *house) state() string {
 
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.browser()
 		if r := b.get("/admin/agents?sort=skill"); r.status != 303 {
@@ -267,7 +266,7 @@ func TestSignIn(t *testing.T) {
 // stored.
 func TestPagesOfAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		h.now = h.now.Add(2 * time.Minute)
@@ -290,7 +289,7 @@ func TestPagesOfAReadOnlyDatabase(t *testing.T) {
 
 func TestSignInAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.browser()
 		last := reply{}
@@ -316,7 +315,7 @@ func TestSignInAttemptsAreLimited(t *testing.T) {
 func TestCookiesAreSecureOverHTTPS(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{"https://pulse.test": true, base: false} {
-		h := openAt(t, dbtest.Open(t, database.SQLite), address)
+		h := openAt(t, openSQLite(t), address)
 		cookie := strings.ToLower(h.browser().get("/admin/sign-in").header.Get("Set-Cookie"))
 		if strings.Contains(cookie, "; secure") != want || !strings.Contains(cookie, "samesite=strict") {
 			t.Errorf("%s: %q", address, cookie)

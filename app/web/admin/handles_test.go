@@ -10,14 +10,13 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // TestReservedHandles checks that admins can add to the built-in handles and remove what they
 // added.
 func TestReservedHandles(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		eve, olaf := h.signedIn("eve"), h.signedIn("olaf")
 		const page = "/admin/handles"

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -22,6 +23,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -56,6 +58,32 @@ type house struct {
 	usage      *agent.Usage
 	ticks      int
 	moderation *moderation.Service
+}
+
+// adminsURL returns the address of a database with the admins eve and olaf. Tests copy it, because hashing a password
+// takes long.
+var adminsURL = dbtest.Filled(func(ctx context.Context, db *database.DB) error {
+	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		_, eve := (domain.Store{}).Create(ctx, tx, audit.Shell, "eve", password, start)
+		_, olaf := (domain.Store{}).Create(ctx, tx, audit.Shell, "olaf", password, start)
+		return errors.Join(eve, olaf)
+	})
+})
+
+// each is dbtest.Each with those admins.
+func each(t *testing.T, test func(t *testing.T, db *database.DB)) {
+	t.Helper()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, dbtest.OpenAt(t, adminsURL(t, kind)))
+		})
+	}
+}
+
+func openSQLite(t *testing.T) *database.DB {
+	t.Helper()
+	return dbtest.OpenAt(t, adminsURL(t, database.SQLite))
 }
 
 func open(t *testing.T, db *database.DB) *house {
@@ -127,12 +155,6 @@ func (h *house) seed() {
 	m := market.Market{ID: "1", Source: "polymarket", Question: "Will it rain in Oslo?", Title: "Will it rain in Oslo?", Outcomes: []string{"Yes", "No"},
 		Prices: []float64{0.5, 0.5}, Probability: &half, Active: true, ObservedAt: start.Add(-time.Hour), ClosesAt: start.Add(24 * time.Hour)}
 	h.tx(func(ctx context.Context, tx bun.Tx) (err error) {
-		if _, err = (domain.Store{}).Create(ctx, tx, audit.Shell, "eve", password, start); err != nil {
-			return err
-		}
-		if _, err = (domain.Store{}).Create(ctx, tx, audit.Shell, "olaf", password, start); err != nil {
-			return err
-		}
 		if h.agent, err = (agent.Store{}).Create(ctx, tx, agent.New{Profile: agent.Profile{Name: "=Ada"}, Handle: "ada", At: start}); err != nil {
 			return err
 		}

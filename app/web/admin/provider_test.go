@@ -10,7 +10,6 @@ import (
 	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
@@ -43,7 +42,7 @@ func (b *browser) viaProvider() reply {
 
 func TestSignInAtProvider(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h, p := withProvider(t, db)
 		b := h.browser()
 		if r := b.get("/admin/agents?sort=skill"); r.status != 303 {
@@ -100,7 +99,7 @@ func TestSignInAtProvider(t *testing.T) {
 // become that admin.
 func TestProviderNeverTakesOverAnAdmin(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h, p := withProvider(t, db)
 		for _, c := range []struct{ called, name string }{
 			{"eve", "eve-2"}, {"EVE@elsewhere.org", "eve-3"}, {"Ève", "eve-4"}, {"eve", "eve-2"}, {"Ada Lovelace", "ada-lovelace"},
@@ -175,7 +174,7 @@ func TestProviderFaults(t *testing.T) {
 		"nonsense":             {token(200, "<html>"), 503, "cannot be asked right now"},
 		"our secret is wrong":  {token(401, `{"error":"invalid_client"}`), 503, "IDENTITY_CLIENT_SECRET"},
 	}
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h, p := withProvider(t, db)
 		for name, fault := range faults {
 			p.Lie(fault.lies)
@@ -211,7 +210,7 @@ func TestProviderFaults(t *testing.T) {
 // started the sign-in, for ten minutes.
 func TestReturnIsUsedOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h, p := withProvider(t, db)
 		refused := func(what string, r reply) {
 			t.Helper()
@@ -269,7 +268,7 @@ func TestGrantIsSeenWhereProvidersPutIt(t *testing.T) {
 	const scope = identitytest.AdminScope
 	silent := func(c identitytest.Claims) { delete(c, "scope") }
 	in := start.Add(time.Minute).Unix()
-	h, p := withProvider(t, dbtest.Open(t, database.SQLite))
+	h, p := withProvider(t, openSQLite(t))
 	access := func(more identitytest.Claims) identitytest.Claims {
 		more["iss"], more["sub"] = p.URL, "s"
 		return more
@@ -301,7 +300,7 @@ func TestGrantIsSeenWhereProvidersPutIt(t *testing.T) {
 
 func TestProviderIsDown(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h, p := withProvider(t, db)
 		p.Lie(identitytest.Lies{Discovery: func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusBadGateway); return true }})
 		b := h.browser()
@@ -326,7 +325,7 @@ func TestProviderIsDown(t *testing.T) {
 
 func TestNobodyElseBeginsASignIn(t *testing.T) {
 	t.Parallel()
-	h, p := withProvider(t, dbtest.Open(t, database.SQLite))
+	h, p := withProvider(t, openSQLite(t))
 	b := h.browser()
 	for _, site := range []string{"cross-site", "same-site"} {
 		b.header.Set("Sec-Fetch-Site", site)
@@ -356,7 +355,7 @@ func TestNobodyElseBeginsASignIn(t *testing.T) {
 
 func TestProviderAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h, _ := withProvider(t, db)
 		b := h.browser()
 		for i := range 60 {
@@ -374,7 +373,7 @@ func TestProviderAttemptsAreLimited(t *testing.T) {
 // none, is configured.
 func TestSessionsEndWithTheProvider(t *testing.T) {
 	t.Parallel()
-	h, _ := withProvider(t, dbtest.Open(t, database.SQLite))
+	h, _ := withProvider(t, openSQLite(t))
 	b := h.browser()
 	if r := b.viaProvider(); r.status != 303 || b.get("/admin").status != 200 {
 		t.Fatalf("%d %s", r.status, r.text("main"))
@@ -405,7 +404,7 @@ func TestHowWeSayWhoWeAre(t *testing.T) {
 	} {
 		p := identitytest.New(t, func() time.Time { return start })
 		p.Lie(c.lies)
-		h := openWith(t, dbtest.Open(t, database.SQLite), base, func(cfg *config.Config) { p.Configure(cfg); cfg.IdentityClientSecret = c.secret })
+		h := openWith(t, openSQLite(t), base, func(cfg *config.Config) { p.Configure(cfg); cfg.IdentityClientSecret = c.secret })
 		if r := h.browser().viaProvider(); r.status != 303 {
 			t.Errorf("%s: %d %s", name, r.status, r.text("main"))
 		}
@@ -417,7 +416,7 @@ func TestHowWeSayWhoWeAre(t *testing.T) {
 func TestEndpointsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{"authorization_endpoint", "token_endpoint", "userinfo_endpoint"} {
-		h, p := withProvider(t, dbtest.Open(t, database.SQLite))
+		h, p := withProvider(t, openSQLite(t))
 		p.Lie(identitytest.Lies{Document: func(doc identitytest.Claims) { doc[endpoint] = "javascript:alert(1)" }})
 		if r := h.browser().get(providerPath); r.status != 503 || r.header.Get("Location") != "" {
 			t.Errorf("%s: %d to %q", endpoint, r.status, r.header.Get("Location"))

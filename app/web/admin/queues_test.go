@@ -14,7 +14,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/metrics"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -25,7 +24,7 @@ import (
 // vanished one wait. A sample market doesn't.
 func TestEveryPlaceCountsTheSameQueue(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		h.wait("sample", true, true)
 		h.wait("vanished", false, false)
@@ -67,7 +66,7 @@ func TestEveryPlaceCountsTheSameQueue(t *testing.T) {
 // TestCutQueueSaysSo checks that a queue with more than the page lists says that there are more.
 func TestCutQueueSaysSo(t *testing.T) {
 	t.Parallel()
-	h := open(t, dbtest.Open(t, database.SQLite))
+	h := open(t, openSQLite(t))
 	b := h.signedIn("eve")
 	const cut = "These are the first 100."
 	for _, c := range []struct {

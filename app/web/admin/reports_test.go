@@ -8,7 +8,6 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/moderation"
 )
 
@@ -16,7 +15,7 @@ import (
 // removes a report.
 func TestReportQueue(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		spam := moderation.Report{PredictionID: h.due.ID, Kind: moderation.ReportSpam, Text: "It sells something."}
 		if err := h.moderation.FileByReader(t.Context(), spam, "192.0.2.7"); err != nil {

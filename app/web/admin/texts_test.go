@@ -10,7 +10,6 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
@@ -19,7 +18,7 @@ import (
 // second sees what the first did.
 func TestHideTexts(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		eve, olaf := h.signedIn("eve"), h.signedIn("olaf")
 		const page, action = "/admin/agents/ada", "/admin/agents/ada/texts"

@@ -6,13 +6,12 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // TestAgentUsage checks that an agent's page shows its requests by endpoint, and its errors.
 func TestAgentUsage(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+	each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		const page = "/admin/agents/ada"

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/config"
-	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
@@ -17,7 +15,7 @@ func TestSignInAtRealProvider(t *testing.T) {
 	t.Parallel()
 	z := identitytest.NewZitadel(t, base+callbackPath)
 	with := func(scope string) *house {
-		return openWith(t, dbtest.Open(t, database.SQLite), base, func(cfg *config.Config) {
+		return openWith(t, openSQLite(t), base, func(cfg *config.Config) {
 			cfg.IdentityURL, cfg.IdentityClientID, cfg.IdentityClientSecret = z.URL(), "web", "secret"
 			cfg.IdentityScope, cfg.AdminScope = "profile", scope
 		})
