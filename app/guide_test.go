@@ -128,7 +128,7 @@ func TestGuidePasted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := os.Stat("../node_modules/.bin/tsc"); err != nil && name == "TypeScript" {
-				t.Skip("the TypeScript compiler is missing: npm ci installs it")
+				t.Skip("the TypeScript compiler is missing: npm ci installs it (NEED_NPM)")
 			}
 			out := pasted(t, p, append(key, blocksOf(panel)...))
 			if name == "MCP" {

@@ -22,7 +22,7 @@ func useTypeScriptClient(t *testing.T, p *process) {
 	}
 	compiler := filepath.Join(modules, ".bin", "tsc")
 	if _, err := os.Stat(compiler); errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the TypeScript compiler is missing: npm ci installs it")
+		t.Skip("the TypeScript compiler is missing: npm ci installs it (NEED_NPM)")
 	}
 	dir := t.TempDir()
 	for _, path := range []string{"../static/clients/pulsecast.ts", "../static/clients/bot.ts", "testdata/clients/check.ts"} {

@@ -397,7 +397,7 @@ func recomputeElsewhere(t *testing.T, folder string) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(modules, "@duckdb", "node-api")); errors.Is(err, fs.ErrNotExist) {
-		t.Skip("DuckDB is missing: npm ci installs it")
+		t.Skip("DuckDB is missing: npm ci installs it (NEED_NPM)")
 	}
 	out, err := exec.CommandContext(t.Context(), "node", "../release/testdata/recompute.mjs", folder, modules).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "numbers compared, 0 differ") {
