@@ -31,7 +31,7 @@ func costly(mode string) []string {
 // if the bot fails or is stopped.
 func TestCostAndResume(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, newArchive(t), t.TempDir())
+	c, _ := serve(t, recordedArchive(t), t.TempDir())
 	mode := filepath.Join(t.TempDir(), "mode")
 	if err := syscall.Mkfifo(mode+".hangs", 0o600); err != nil {
 		t.Fatal(err)

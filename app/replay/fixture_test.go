@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,14 +93,37 @@ func happens(i int) []float64 {
 	return []float64{0, 1}
 }
 
-// newArchive records the days in a folder.
-func newArchive(t testing.TB) *archive.Folder {
-	t.Helper()
-	folder, previous := archive.OpenFolder(t.TempDir()), ""
-	for d := range recordedDays {
-		previous = recordDay(t, folder, firstDay.AddDate(0, 0, d), previous)
+var (
+	recordOnce sync.Once
+	archiveDir string // the folder of recordedArchive, empty until a test uses it
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if archiveDir != "" {
+		os.RemoveAll(archiveDir)
 	}
-	return folder
+	os.Exit(code)
+}
+
+// recordedArchive returns the folder with the recorded days. All tests read the same one.
+func recordedArchive(t testing.TB) *archive.Folder {
+	t.Helper()
+	recordOnce.Do(func() {
+		dir, err := os.MkdirTemp("", "pulsecast-archive")
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder, previous := archive.OpenFolder(dir), ""
+		for d := range recordedDays {
+			previous = recordDay(t, folder, firstDay.AddDate(0, 0, d), previous)
+		}
+		archiveDir = dir
+	})
+	if archiveDir == "" {
+		t.Fatal("the days could not be recorded")
+	}
+	return archive.OpenFolder(archiveDir)
 }
 
 // recordDay records a day and returns its hash. more writes tables that the other tests don't need.

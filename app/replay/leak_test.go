@@ -29,7 +29,7 @@ const (
 // may show that either.
 func TestNothingAfterT(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, newArchive(t), t.TempDir())
+	c, _ := serve(t, recordedArchive(t), t.TempDir())
 	run := c.makeRun(`{"name":"Alpha"}`)
 	ids := map[string]time.Time{}
 	for _, f := range drafts()[:9] {

@@ -11,7 +11,7 @@ import (
 // published and markets were decided.
 func TestMCPAfterT(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, newArchive(t), t.TempDir())
+	c, _ := serve(t, recordedArchive(t), t.TempDir())
 	run := c.makeRun(`{"name":"Alpha"}`)
 	ids := map[string]time.Time{}
 	for _, f := range drafts()[:6] {

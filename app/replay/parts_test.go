@@ -23,7 +23,7 @@ const compat = "/compat/metaculus/api"
 // after its world was closed, and that the same request always gives the same id.
 func TestProbabilityWithoutComment(t *testing.T) {
 	t.Parallel()
-	recorded, dir := newArchive(t), t.TempDir()
+	recorded, dir := recordedArchive(t), t.TempDir()
 	c, stop := serve(t, recorded, dir)
 	run := c.makeRun(`{"name":"Alpha"}`)
 	world := prefix(run.Run, writeMoment(firstDay.Add(60*time.Hour+time.Minute)))
@@ -53,7 +53,7 @@ func TestProbabilityWithoutComment(t *testing.T) {
 // no other body of that size.
 func TestLargeComment(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, newArchive(t), t.TempDir())
+	c, _ := serve(t, recordedArchive(t), t.TempDir())
 	run := c.makeRun(`{"name":"Alpha"}`)
 	world := prefix(run.Run, writeMoment(firstDay.Add(60*time.Hour+time.Minute)))
 	for _, x := range []struct {
@@ -78,7 +78,7 @@ func TestLargeComment(t *testing.T) {
 func TestReportWhileWorldsClose(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c, _ := serve(t, newArchive(t), dir)
+	c, _ := serve(t, recordedArchive(t), dir)
 	run := c.makeRun(`{"name":"Alpha"}`)
 	at := func(i int) string {
 		return prefix(run.Run, writeMoment(firstDay.Add(60*time.Hour+time.Duration(i)*time.Minute)))

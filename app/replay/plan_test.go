@@ -11,7 +11,7 @@ import (
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, newArchive(t), t.TempDir())
+	c, _ := serve(t, recordedArchive(t), t.TempDir())
 	plan := func(body string) []Pair { return read[planned](c, "POST", "/r/plan", "", body).Pairs }
 	one, again, other := plan(`{"n":20,"seed":1}`), plan(`{"n":20,"seed":1}`), plan(`{"n":20,"seed":2}`)
 	if len(one) != 20 || !reflect.DeepEqual(one, again) || reflect.DeepEqual(one, other) {

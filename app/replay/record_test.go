@@ -24,7 +24,7 @@ import (
 // also with readings far apart.
 func TestRecordHasEveryView(t *testing.T) {
 	t.Parallel()
-	tape := NewTape(newArchive(t))
+	tape := NewTape(recordedArchive(t))
 	template := newTestTemplate(t)
 	for _, interval := range []time.Duration{5 * time.Minute, time.Hour} {
 		t.Run(interval.String(), func(t *testing.T) {

@@ -32,7 +32,7 @@ type publishedAnswer struct {
 func TestWorld(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	tape := newArchive(t)
+	tape := recordedArchive(t)
 	c, stop := serve(t, tape, dir)
 	run := c.makeRun(`{"name":"Alpha"}`)
 	at := firstDay.Add(60*time.Hour + time.Minute)
@@ -72,7 +72,7 @@ func TestWorld(t *testing.T) {
 // a limited number of moments.
 func TestWorldFiles(t *testing.T) {
 	t.Parallel()
-	dir, tape := t.TempDir(), newArchive(t)
+	dir, tape := t.TempDir(), recordedArchive(t)
 	c, stop := serve(t, tape, dir)
 	run := c.makeRun(`{"name":"Alpha"}`)
 	noon := firstDay.Add(60 * time.Hour)
@@ -143,7 +143,7 @@ func sizeOf(t *testing.T, dir string) (n int64) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, newArchive(t), t.TempDir())
+	c, _ := serve(t, recordedArchive(t), t.TempDir())
 	run := c.makeRun(`{"name":"Alpha","from":"2031-11-02T00:00:00Z","to":"2031-11-07T00:00:00Z"}`)
 	bound := c.makeRun(`{"name":"Beta","bound":true}`)
 	if bound.AgentKey != nil {
@@ -193,7 +193,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func BenchmarkWorld(b *testing.B) {
-	c, _ := serve(b, newArchive(b), b.TempDir())
+	c, _ := serve(b, recordedArchive(b), b.TempDir())
 	run := c.makeRun(`{"name":"Alpha"}`)
 	for i := range b.N {
 		at := firstDay.Add(60*time.Hour + time.Duration(i)*time.Second)
