@@ -33,16 +33,6 @@ func TestVerify(t *testing.T) {
 	decideLate(t, address)
 	p, _ := startDemo(t, "DATABASE_URL="+address, "RATE_LIMIT_READS=off")
 	p.until("/api/leaderboard?category="+lateCategory, "", func(a map[string]any) bool { return a["asOf"] != nil })
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal("python3 is needed; install it with: apt-get install python3")
-	}
-	verifiers := map[string]func(base string) *exec.Cmd{
-		"verify.py": func(base string) *exec.Cmd {
-			return exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", base)
-		},
-		"pulsecast verify": func(base string) *exec.Cmd { return command(t, nil, "verify", base) },
-	}
 	for _, c := range []struct {
 		name, finds, says string
 		tamper            func() func(r *http.Request, answer map[string]any) // for one verification
@@ -98,19 +88,40 @@ func TestVerify(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for what, verify := range verifiers {
-				base := p.base
-				if c.tamper != nil {
-					base = tampering(t, p.base, c.tamper())
+			base := func() string {
+				if c.tamper == nil {
+					return p.base
 				}
-				out, err := verify(base).CombinedOutput()
-				checkVerified(t, what, c.finds, string(out), err)
-				if !strings.Contains(string(out), c.says) {
+				return tampering(t, p.base, c.tamper())
+			}
+			verifyTwice(t, base, func(what, out string, err error) {
+				checkVerified(t, what, c.finds, out, err)
+				if !strings.Contains(out, c.says) {
 					t.Errorf("%s doesn't say %q:\n%s", what, c.says, out)
 				}
-			}
+			})
 		})
 	}
+}
+
+// verifyTwice runs both verifiers at once, because each waits between its two readings. It checks what they print.
+func verifyTwice(t *testing.T, base func() string, check func(what, out string, err error)) {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal("python3 is needed; install it with: apt-get install python3")
+	}
+	var both sync.WaitGroup
+	for what, cmd := range map[string]*exec.Cmd{
+		"verify.py":        exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", base()),
+		"pulsecast verify": command(t, nil, "verify", base()),
+	} {
+		both.Go(func() {
+			out, err := cmd.CombinedOutput()
+			check(what, string(out), err)
+		})
+	}
+	both.Wait()
 }
 
 // always changes every answer in the same way.
@@ -245,10 +256,6 @@ func tampering(t *testing.T, base string, tamper func(r *http.Request, answer ma
 // TestVerifyRebuiltBoard checks that neither verification compares a board that is rebuilt between two of its pages.
 func TestVerifyRebuiltBoard(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal("python3 is needed; install it with: apt-get install python3")
-	}
 	const page = `{"ok":true,"asOf":%q,"prior":{"mu":0.5,"tau":0.5,"kappa":100},"nextCursor":%s,"leaderboard":[
 		{"rank":%d,"rankLow":1,"rankHigh":2,"provisional":false,"reference":false,"reason":null,"agent":{"id":"a","handle":"a"},"skill":1,
 		"bestGuess":1,"skillLow":0,"skillHigh":2,"odds":1,"proven":false,"events":30}]}`
@@ -263,15 +270,11 @@ func TestVerifyRebuiltBoard(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	for what, cmd := range map[string]*exec.Cmd{
-		"verify.py":        exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", server.URL),
-		"pulsecast verify": command(t, nil, "verify", server.URL),
-	} {
-		out, err := cmd.CombinedOutput()
-		if err != nil || !bytes.Contains(out, []byte(" 0 differences")) || !bytes.Contains(out, []byte("rebuilt meanwhile: 30d")) {
+	verifyTwice(t, func() string { return server.URL }, func(what, out string, err error) {
+		if err != nil || !strings.Contains(out, " 0 differences") || !strings.Contains(out, "rebuilt meanwhile: 30d") {
 			t.Errorf("%s: %v\n%s", what, err, out)
 		}
-	}
+	})
 }
 
 // TestVerifyPrevious checks that both verifications know the agent's previous confidence: a confidence in the other
@@ -279,10 +282,6 @@ func TestVerifyRebuiltBoard(t *testing.T) {
 // same one counts.
 func TestVerifyPrevious(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal("python3 is needed; install it with: apt-get install python3")
-	}
 	// made is the nth prediction of the agent, on an outcome and its place. price is the market's.
 	made := func(n int, confidence float64, outcome string, place int, baseline, price float64, previous string) string {
 		const prediction = `{"id":"%d","confidence":%v,"status":"open","weight":%v,"agent":{"id":"a","handle":"a"},"salt":null,"hash":null,
@@ -319,10 +318,7 @@ func TestVerifyPrevious(t *testing.T) {
 				}
 			}))
 			t.Cleanup(server.Close)
-			script, err := exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", server.URL).CombinedOutput()
-			checkPrevious(t, "verify.py", c.finds, string(script), err)
-			own, err := command(t, nil, "verify", server.URL).CombinedOutput()
-			checkPrevious(t, "pulsecast verify", c.finds, string(own), err)
+			verifyTwice(t, func() string { return server.URL }, func(what, out string, err error) { checkPrevious(t, what, c.finds, out, err) })
 		})
 	}
 }
@@ -343,10 +339,6 @@ func checkPrevious(t *testing.T, what, finds, out string, err error) {
 // provisional by mistake. Where the public data leaves this open, they must report nothing.
 func TestVerifyRanked(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal("python3 is needed; install it with: apt-get install python3")
-	}
 	type ranking struct {
 		status   string // of the agent's profile, "" if there is none
 		row      string // "ranked", "provisional" or ""
@@ -423,15 +415,11 @@ func TestVerifyRanked(t *testing.T) {
 				}
 			}))
 			t.Cleanup(server.Close)
-			for what, cmd := range map[string]*exec.Cmd{
-				"verify.py":        exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", server.URL),
-				"pulsecast verify": command(t, nil, "verify", server.URL),
-			} {
-				out, err := cmd.CombinedOutput()
-				if clean := strings.Contains(string(out), " 0 differences"); clean != (c.finds == "") || clean != (err == nil) || !strings.Contains(string(out), c.finds) {
+			verifyTwice(t, func() string { return server.URL }, func(what, out string, err error) {
+				if clean := strings.Contains(out, " 0 differences"); clean != (c.finds == "") || clean != (err == nil) || !strings.Contains(out, c.finds) {
 					t.Errorf("%s: %v, want a difference with %q\n%s", what, err, c.finds, out)
 				}
-			}
+			})
 		})
 	}
 }
@@ -439,29 +427,16 @@ func TestVerifyRanked(t *testing.T) {
 // bothFind runs both verifiers. Each must report exactly one difference for each text in finds, which contains it.
 func bothFind(t *testing.T, base string, finds ...string) {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal("python3 is needed; install it with: apt-get install python3")
-	}
-	var both sync.WaitGroup
-	for what, cmd := range map[string]*exec.Cmd{
-		"verify.py":        exec.CommandContext(t.Context(), python, "-B", "../static/clients/verify.py", base),
-		"pulsecast verify": command(t, nil, "verify", base),
-	} {
-		both.Go(func() {
-			out, err := cmd.CombinedOutput()
-			text := string(out)
-			if !strings.Contains(text, fmt.Sprintf(" %d differences", len(finds))) || (err == nil) != (len(finds) == 0) {
-				t.Errorf("%s: %v, want %d differences\n%s", what, err, len(finds), text)
+	verifyTwice(t, func() string { return base }, func(what, text string, err error) {
+		if !strings.Contains(text, fmt.Sprintf(" %d differences", len(finds))) || (err == nil) != (len(finds) == 0) {
+			t.Errorf("%s: %v, want %d differences\n%s", what, err, len(finds), text)
+		}
+		for _, says := range finds {
+			if strings.Count(text, says) != 1 {
+				t.Errorf("%s says %d times %q, want once\n%s", what, strings.Count(text, says), says, text)
 			}
-			for _, says := range finds {
-				if strings.Count(text, says) != 1 {
-					t.Errorf("%s says %d times %q, want once\n%s", what, strings.Count(text, says), says, text)
-				}
-			}
-		})
-	}
-	both.Wait()
+		}
+	})
 }
 
 // TestVerifyOutcomes checks that both verifiers compare how far an outcome happened over all predictions on a market, and
