@@ -17,8 +17,8 @@ const module = "github.com/pulsecast/pulsecast"
 // placed deliberately.
 var layers = [][]string{
 	{
-		"migrations", "static", "app/contract", "app/memo", "app/network", "app/plaintext", "app/problem", "app/score",
-		"app/tracing", "app/version",
+		"migrations", "static", "app/contract", "app/goproxy", "app/memo", "app/network", "app/plaintext", "app/problem",
+		"app/score", "app/tracing", "app/version",
 	},
 	{"views"},
 	{"app/client", "app/config", "app/cursor", "app/database", "app/cache", "app/queue"},

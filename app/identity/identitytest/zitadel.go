@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/goproxy"
 )
 
 // Zitadel is the example server of github.com/zitadel/oidc, a provider from another project. It has the
@@ -67,7 +69,7 @@ func buildZitadel(t *testing.T) string {
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			if args[0] == "get" && regexp.MustCompile(`dial tcp|no such host|i/o timeout|GOPROXY`).Match(out) {
+			if args[0] == "get" && goproxy.Unreachable(out) {
 				t.Skipf("NOT TESTED against a real identity provider: the module proxy cannot be reached for %s: %s", zitadelModule, out)
 			}
 			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
