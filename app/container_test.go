@@ -81,7 +81,7 @@ func lintDockerfile(t *testing.T) {
 func TestEmptyRoot(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can change the root folder of a process")
+		t.Skip("NEED_ROOT is not set: only root can change the root folder of a process")
 	}
 	path, err := binary()
 	if err != nil {
@@ -269,7 +269,7 @@ func TestCompose(t *testing.T) {
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is not installed here: docs/pulsecast.service is not checked")
+		t.Skip("NEED_SYSTEMD is not set, and systemd-analyze is not installed: docs/pulsecast.service is not checked")
 	}
 	text, err := os.ReadFile("../docs/pulsecast.service")
 	if err != nil {

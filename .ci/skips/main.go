@@ -14,7 +14,7 @@ import (
 
 // requirements are the settings that tests need. A test that is skipped without one names it in its
 // message.
-var requirements = []string{"TEST_POSTGRES_URL", "TEST_REDIS_URL", "NEED_CHROMIUM", "NEED_NGINX", "NEED_PGBOUNCER", "NEED_NPM", "UPSTREAM_SAMPLES"}
+var requirements = []string{"TEST_POSTGRES_URL", "TEST_REDIS_URL", "NEED_CHROMIUM", "NEED_NGINX", "NEED_PGBOUNCER", "NEED_NPM", "NEED_ROOT", "NEED_SYSTEMD", "UPSTREAM_SAMPLES"}
 
 type event struct {
 	Action, Package, Test, Output string

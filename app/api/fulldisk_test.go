@@ -117,7 +117,7 @@ func TestFullFileSystem(t *testing.T) {
 			t.Parallel()
 			disk, err := dbtest.MountDisk(t, c.size)
 			if err != nil {
-				t.Skipf("a full disk can't be tried here: %v", err)
+				t.Skipf("NEED_ROOT is not set, and a full disk can't be tried here: %v", err)
 			}
 			address, fill, free := c.begin(t, disk)
 			var alerts heard
