@@ -15,15 +15,15 @@ type charge struct {
 	n     int
 }
 
-// charges returns the charges of a request: own to its key and shared to its address and its owner, if that is
-// known. Without a key it is own to its address.
+// charges returns the charges of a request: own to its key, shared to its address and its owner, if that is known, and
+// shared.block to its /48. Without a key it is own to its address.
 func charges(c *fiber.Ctx, own, shared *class, n int) []charge {
 	return chargesOf(PrincipalOf(c), ClientAddr(c), own, shared, n)
 }
 
 // chargesOf is charges for a request of p from an address. p is nil without a key.
 func chargesOf(p Principal, addr netip.Addr, own, shared *class, n int) []charge {
-	list := make([]charge, 0, 3)
+	list := make([]charge, 0, 4)
 	if !own.rate.Off() {
 		list = append(list, charge{own, callerKey(p, addr), n})
 	}
@@ -32,6 +32,9 @@ func chargesOf(p Principal, addr netip.Addr, own, shared *class, n int) []charge
 	}
 	for _, key := range sharersOf(p, addr) {
 		list = append(list, charge{shared, key, n})
+	}
+	if key, ok := blockKey(addr); ok && p != nil && shared.block != nil {
+		list = append(list, charge{shared.block, key, n})
 	}
 	return list
 }

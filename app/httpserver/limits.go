@@ -51,6 +51,7 @@ type class struct {
 	rate   config.Rate
 	policy []byte // value of RateLimit-Policy
 	local  *buckets
+	block  *class // what all addresses of a /48 share, if that is limited beside the address
 }
 
 func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logger, now func() time.Time) *Limits {

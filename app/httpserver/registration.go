@@ -7,18 +7,22 @@ import (
 )
 
 // strangerLimits bound what one person can do with many agents. They limit the registrations from an address, from a
-// /48 and in the whole service, and the reads and writes of all keys of an address or an owner.
+// /48 and in the whole service, the reads and writes of all keys of an address or an owner, and the writes of a /48.
 type strangerLimits struct {
 	registrations, blockRegistrations, ceiling, sharedReads, sharedWrites class
 }
 
 func newStrangerLimits(cfg *config.Config) strangerLimits {
+	const writes = "publications and other writes"
+	blockWrites := newClass("block-writes", writes, ofBlock, blockRate(cfg.RateLimitWritesAddress))
+	sharedWrites := newClass("shared-writes", writes, ofKeys, cfg.RateLimitWritesAddress)
+	sharedWrites.block = &blockWrites
 	return strangerLimits{
 		registrations:      newClass("registrations", "new agents", ofAddress, cfg.RegistrationRate),
 		blockRegistrations: newClass("block-registrations", "new agents", ofBlock, blockRate(cfg.RegistrationRate)),
 		ceiling:            newClass("all-registrations", "new agents", ofAll, cfg.RegistrationCeiling),
 		sharedReads:        newClass("shared-reads", "units of reads", ofKeys, cfg.RateLimitReadsAddress),
-		sharedWrites:       newClass("shared-writes", "publications and other writes", ofKeys, cfg.RateLimitWritesAddress),
+		sharedWrites:       sharedWrites,
 	}
 }
 

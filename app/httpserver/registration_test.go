@@ -174,8 +174,8 @@ func TestKeysShareOneAllowanceOfReads(t *testing.T) {
 	read("/api/search", "203.0.113.2", "none.9", 200, `"reads";r=40`)
 }
 
-// TestFortyAgentsShareOneAllowance checks that forty agents share one allowance if they run at one address,
-// or belong to one owner at any address. The announced limit is the one with the least left.
+// TestFortyAgentsShareOneAllowance checks that forty agents share one allowance if they run at one address or
+// belong to one owner at any address, and that all agents of an IPv6 /48 share four times as much. The announced limit is the one with the least left.
 func TestFortyAgentsShareOneAllowance(t *testing.T) {
 	t.Parallel()
 	n := run(t, func(o *Options) {
@@ -217,4 +217,16 @@ func TestFortyAgentsShareOneAllowance(t *testing.T) {
 		}
 		publish(fmt.Sprintf("198.51.100.%d", i+1), fmt.Sprint("olga.", i), status, limit)
 	}
+	// All addresses of a /48 have four times as many as one address. The last one shows that others have theirs.
+	for i := range 50 {
+		limit, status := fmt.Sprintf(`"block-writes";r=%d;t=2`, max(39-i, 0)), 200
+		switch {
+		case i < 37:
+			limit = `"writes";r=3;t=15`
+		case i >= 40:
+			status = 429
+		}
+		publish(addressInBlock(i), fmt.Sprint("none.", 100+i), status, limit)
+	}
+	publish("2001:db8:2::1", "none.200", 200, `"writes";r=3;t=15`)
 }
