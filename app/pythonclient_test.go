@@ -253,23 +253,29 @@ func TestPythonExport(t *testing.T) {
 	}
 }
 
-// TestPythonTexts checks that a text is returned as text, and that another answer than JSON isn't taken for a failure
-// of the service, which bots wait for.
+// TestPythonTexts checks that a text is returned as text, and that only an answer that isn't the service's is taken for a
+// failure, which bots wait for.
 func TestPythonTexts(t *testing.T) {
 	t.Parallel()
-	s := newScripted(t, func(w http.ResponseWriter, _ int) {
+	s := newScripted(t, func(w http.ResponseWriter, n int) {
+		if n == 2 { // a proxy's page
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, "<p>Back soon")
+			return
+		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		io.WriteString(w, "Näh.\n")
 	})
 	out, err := python(t, []string{"PULSECAST_BASE_URL=" + s.URL}, "-c", `import pulsecast
 client = pulsecast.Client()
 print(client.text("/api/skill"), end="")
-try:
-    client.get("/api/skill")
-except pulsecast.Error as error:
-    print(type(error).__name__, error)`)
-	want := "Näh.\nError 200 unexpected_answer: The answer (text/plain; charset=utf-8) is not a JSON object. " +
-		"text() reads texts, and send() other answers.\n"
+for _ in range(2):
+    try:
+        client.get("/api/skill")
+    except pulsecast.Error as error:
+        print(type(error).__name__, error)`)
+	want := "Näh.\nError 200 unexpected_answer: The answer is a text. Read it with text().\n" +
+		"Unavailable 200 unexpected_answer: The answer (text/html) is not from Pulsecast: b'<p>Back soon'\n"
 	if err != nil || out != want {
 		t.Errorf("got %q, %v; want %q", out, err, want)
 	}

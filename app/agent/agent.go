@@ -90,10 +90,13 @@ func (a *Agent) BeforeAppendModel(context.Context, bun.Query) error {
 // Closed reports whether the account was closed.
 func (a *Agent) Closed() bool { return !a.ClosedAt.IsZero() }
 
-// StatusShown returns the status for readers, which is "closed" if the account is closed.
+// StatusClosed is shown as the status of a closed account. It isn't stored.
+const StatusClosed Status = "closed"
+
+// StatusShown returns the status for readers.
 func (a *Agent) StatusShown() Status {
 	if a.Closed() {
-		return "closed"
+		return StatusClosed
 	}
 	return a.Status
 }

@@ -191,7 +191,7 @@ func TestCategoriesInDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(doc.Components.Schemas["Category"].Value.Enum); got != fmt.Sprint(market.Categories) {
+	if got := fmt.Sprint(doc.Components.Schemas["MarketCategory"].Value.Enum); got != fmt.Sprint(market.Categories) {
 		t.Errorf("got %s, want %s", got, market.Categories)
 	}
 }

@@ -108,7 +108,7 @@ func TestNewsSearchesAgree(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
 		var items []news.Item
-		for i, texts := range [][2]string{{"Österreich wählt", ""}, {"A vote", "in ÖSTERREICH, 2027"}, {"ÉLECTION à Paris", "100% of_it"}, {"İzmir", "Ξένη Σ"}} {
+		for i, texts := range [][2]string{{"Österreich wählt", ""}, {"A vote", "in ÖSTERREICH, 2027"}, {"ÉLECTION à Paris", "100% of_it"}, {"İzmir", "Ξένη Σ"}, {"次の東京都知事選", ""}} {
 			items = append(items, news.Item{
 				ID: fmt.Sprint(i), Source: "reddit", Community: news.Communities[0], Title: texts[0], Summary: texts[1], Position: i,
 				URL: fmt.Sprint("https://example.org/", i), Permalink: fmt.Sprint("https://example.org/p/", i),
@@ -123,8 +123,8 @@ func TestNewsSearchesAgree(t *testing.T) {
 		s.News.Replicator.Feed().Publish(signal.Reading[news.Item]{Records: items, AsOf: time.Now(), Source: "reddit", Interval: time.Hour})
 		for q, want := range map[string]string{
 			"österreich": "0 1", "ÖSTERREICH": "0 1", "Österreich 2027": "1", "élection": "2", "Election": "", "100%": "2", "of it": "2", "of_it": "2", "ofit": "",
-			"izmir": "3", "ξένη": "3", "σ": "3", "?": "0 1 2 3", "vote!in": "1",
-			"reich": "", "wäh öster": "0", "lection": "", "p": "2", "f": "",
+			"izmir": "3", "ξένη": "3", "σ": "3", "?": "0 1 2 3 4", "vote!in": "1",
+			"reich": "", "wäh öster": "0", "東京": "4", "知事選": "4", "次東": "", "lection": "", "p": "2", "f": "",
 		} {
 			for _, order := range []string{"", "sort=newest&"} {
 				path := "/api/intelligence/news?" + order + "limit=10&q=" + url.QueryEscape(q)

@@ -49,13 +49,13 @@ func WhereIDs(q *bun.SelectQuery, column string, ids []uuid.UUID) *bun.SelectQue
 	return q.Where("? = ANY ((SELECT ?::uuid[])::uuid[])", bun.Ident(column), "{"+strings.Join(texts, ",")+"}")
 }
 
-// HasWord returns the condition that plaintext.HasWord checks, for a column with folded text. It is several times as
-// fast as LIKE.
-func HasWord(db bun.IDB, column string, word any) schema.QueryWithArgs {
+// HasWord returns the condition that plaintext.HasWord checks, for a column with folded text. beginning is
+// plaintext.Beginning of the word. It is several times as fast as LIKE.
+func HasWord(db bun.IDB, column string, beginning any) schema.QueryWithArgs {
 	if IsPostgres(db) {
-		return bun.SafeQuery("strpos(' ' || ?, ' ' || ?) > 0", bun.Ident(column), word)
+		return bun.SafeQuery("strpos(' ' || ?, ?) > 0", bun.Ident(column), beginning)
 	}
-	return bun.SafeQuery("instr(' ' || ?, ' ' || ?) > 0", bun.Ident(column), word)
+	return bun.SafeQuery("instr(' ' || ?, ?) > 0", bun.Ident(column), beginning)
 }
 
 // CommitLater lets the transaction's commit return before it is on disk. Use it for work that is

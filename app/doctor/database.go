@@ -218,8 +218,8 @@ func (d *doctor) queues(ctx context.Context, db *database.DB) {
 		return
 	}
 	if q.Baselines.Age(now) > monitor.BaselinesLate {
-		d.say(warn, "queues", "%d predictions wait for their baseline, the oldest published %s: look in the log for messages of the job markets",
-			q.Baselines.Count, ago(q.Baselines.Oldest))
+		d.say(warn, "queues", "%s predictions wait for their baseline, the oldest published %s: look in the log for messages of the job markets",
+			q.Baselines, ago(q.Baselines.Oldest))
 	}
 	v := fine
 	if q.SettlementAge(now) > monitor.SettlementLate {
@@ -229,8 +229,8 @@ func (d *doctor) queues(ctx context.Context, db *database.DB) {
 		d.say(v, "queues", "nothing waits for a ruling")
 		return
 	}
-	d.say(v, "queues", "waiting for a ruling: ended markets %d, predictions past their horizon %d; see %s/admin/settlement",
-		q.Markets.Count, q.Due.Count, d.cfg.BaseURL)
+	d.say(v, "queues", "waiting for a ruling: ended markets %s, predictions past their horizon %s; see %s/admin/settlement",
+		q.Markets, q.Due, d.cfg.BaseURL)
 }
 
 func ago(at time.Time) string { return time.Since(at).Round(time.Second).String() + " ago" }

@@ -143,7 +143,7 @@ func (f Filter) matches(db bun.IDB, p *database.Planned) schema.QueryWithArgs {
 	}
 	words, _ := plaintext.Words(f.Q)
 	for _, word := range words {
-		and("?", database.HasWord(db, "m.search_text", p.Value(word)))
+		and("?", database.HasWord(db, "m.search_text", p.Value(plaintext.Beginning(word))))
 	}
 	return bun.SafeQuery("("+strings.Join(all, " AND ")+")", args...)
 }

@@ -247,8 +247,9 @@ func (f Filter) read(ctx context.Context, db bun.IDB, q *bun.SelectQuery) (page 
 	matches := make([]string, len(words))
 	var args []any
 	for i, word := range words {
+		beginning := plaintext.Beginning(word)
 		matches[i] = "(? OR ?)"
-		args = append(args, database.HasWord(db, "n.title_search_text", word), database.HasWord(db, "n.summary_search_text", word))
+		args = append(args, database.HasWord(db, "n.title_search_text", beginning), database.HasWord(db, "n.summary_search_text", beginning))
 	}
 	placed := db.NewSelect().TableExpr("(?) AS n", q.Limit(searched)).ColumnExpr("n.*").
 		ColumnExpr("ROW_NUMBER() OVER (ORDER BY n.posted_at DESC, n.id DESC) AS place").

@@ -215,27 +215,37 @@ func TestRenewalsCountAsWrites(t *testing.T) {
 func TestMadeUpTokens(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
-		send := func(fields string) reply {
-			return s.post("/oauth/token", "application/x-www-form-urlencoded", fields+"&client_id="+p.ClientID)
+		refresh := agent.NewRefreshToken(agent.NewFamily())
+		send := func(path, fields string) reply {
+			return s.post(path, "application/x-www-form-urlencoded", fields+"&client_id="+p.ClientID)
 		}
 		s.inTx(func(context.Context, bun.Tx) error {
-			for _, fields := range []string{
-				"grant_type=authorization_code&code=" + agent.NewCode(), "grant_type=refresh_token&refresh_token=" + agent.NewRefreshToken(agent.NewFamily()),
+			for _, c := range []struct {
+				path, fields string
+				status       int
+				says         string
+			}{
+				{"/oauth/token", "grant_type=authorization_code&code=" + agent.NewCode(), 400, `"invalid_grant"`},
+				{"/oauth/token", "grant_type=refresh_token&refresh_token=" + refresh, 400, `"invalid_grant"`},
+				{"/oauth/revoke", "token=" + refresh, 200, "{}"},
+				{"/oauth/revoke", "token=" + agent.NewAccessToken(), 200, "{}"},
 			} {
-				if res := send(fields); res.status != 400 || !strings.Contains(string(res.body), `"invalid_grant"`) {
-					t.Errorf("%s: %d %s", fields, res.status, res.body)
+				if res := send(c.path, c.fields); res.status != c.status || !strings.Contains(string(res.body), c.says) {
+					t.Errorf("%s: %d %s", c.fields, res.status, res.body)
 				}
 			}
 			return nil
 		})
-		if res := send("grant_type=refresh_token&refresh_token=x"); res.status != 429 || res.header.Get("Retry-After") == "" {
-			t.Errorf("one more: %d %s", res.status, res.body)
+		for path, fields := range map[string]string{"/oauth/token": "grant_type=refresh_token&refresh_token=x", "/oauth/revoke": "token=x"} {
+			if res := send(path, fields); res.status != 429 || res.header.Get("Retry-After") == "" {
+				t.Errorf("one more at %s: %d %s", path, res.status, res.body)
+			}
 		}
 		code := p.allow(p.address(), s.key)
 		if _, err := p.exchange(code); err != nil {
 			t.Errorf("a right code from the same address: %v", err)
 		}
-	}, func(c *config.Config) { c.RateLimitFailures = config.Rate{N: 2, Per: time.Hour} })
+	}, func(c *config.Config) { c.RateLimitFailures = config.Rate{N: 4, Per: time.Hour} })
 }
 
 // TestTokensNeedOneConnection checks that a token request reads and writes in one transaction. If each needed a second

@@ -34,6 +34,14 @@ func (s *Server) inTx(ctx context.Context, do func(ctx context.Context) (refused
 
 func txOf(ctx context.Context) bun.Tx { return ctx.Value(txKey{}).(bun.Tx) }
 
+// dbOf returns the transaction of ctx, or the reader if there is none.
+func (s store) dbOf(ctx context.Context) bun.IDB {
+	if tx, ok := ctx.Value(txKey{}).(bun.Tx); ok {
+		return tx
+	}
+	return s.DB.Reader
+}
+
 func hashOf(signature string) []byte {
 	hash, _ := hex.DecodeString(signature) // made by strategy, so it is valid
 	return hash
@@ -49,7 +57,7 @@ func (s store) GetClient(ctx context.Context, id string) (fosite.Client, error) 
 	if isDocument(id) { // a code or token names its client, even if the document has changed since
 		return s.party(id, nil), nil
 	}
-	c, err := findClient(ctx, txOf(ctx), id, s.Now())
+	c, err := findClient(ctx, s.dbOf(ctx), id, s.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (s *Server) Token(ctx context.Context, r *http.Request, count func(*agent.A
 	if stored, err := s.stored(ctx, r); err != nil {
 		return nil, s.outcome(ctx, nil, err)
 	} else if !stored {
-		return nil, translate(agent.ErrNoCredential)
+		return nil, s.refuseUnknown(ctx, r, translate(agent.ErrNoCredential))
 	}
 	var limit error
 	var tokens map[string]any
@@ -90,8 +90,13 @@ func (s *Server) checkResource(r fosite.AccessRequester) error {
 }
 
 // Revoke answers a request to the revocation endpoint (RFC 7009): it ends the grant of a token. It accepts
-// an unknown token. Errors are *Error.
-func (s *Server) Revoke(ctx context.Context, r *http.Request) error {
+// an unknown token. known reports whether the token was one of ours. Errors are *Error.
+func (s *Server) Revoke(ctx context.Context, r *http.Request) (known bool, err error) {
+	if known, err = s.isToken(ctx, r.PostFormValue("token")); err != nil {
+		return false, s.outcome(ctx, nil, err)
+	} else if !known {
+		return false, s.refuseUnknown(ctx, r, nil)
+	}
 	refused, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
 		if err := s.provider.NewRevocationRequest(ctx, r); err != nil {
 			return split(err)
@@ -101,7 +106,32 @@ func (s *Server) Revoke(ctx context.Context, r *http.Request) error {
 	if refused == nil && err == nil {
 		s.changed(ctx)
 	}
-	return s.outcome(ctx, refused, err)
+	return true, s.outcome(ctx, refused, err)
+}
+
+// refuseUnknown returns invalid_client if the client of a request isn't known, and otherwise the answer to its unknown
+// code or token. A client whose registration has expired must hear that, because it must register again.
+func (s *Server) refuseUnknown(ctx context.Context, r *http.Request, answer error) error {
+	if _, err := (store{s}).identify(ctx, r, r.PostForm); err != nil {
+		refused, failed := split(err)
+		return s.outcome(ctx, refused, failed)
+	}
+	return answer
+}
+
+// isToken reports whether a text is a stored refresh token or access token. It reads outside a transaction, like stored.
+func (s *Server) isToken(ctx context.Context, token string) (bool, error) {
+	_, err := s.agents.FindRefreshToken(ctx, s.DB.Reader, token, s.Now())
+	if errors.Is(err, agent.ErrNoCredential) {
+		_, err = s.agents.GrantOfAccessToken(ctx, s.DB.Reader, hashOf(signature(token)))
+	}
+	switch {
+	case errors.Is(err, agent.ErrNoCredential):
+		return false, nil
+	case errors.Is(err, agent.ErrReused):
+		return true, nil
+	}
+	return err == nil, err
 }
 
 // split separates a refusal, which is committed, from a failure, which is rolled back.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -49,9 +50,26 @@ func FoldKeeping(text string, keep func(before rune, from string) rune) string {
 	return norm.NFC.String(b.String())
 }
 
+// unspaced are scripts that write no spaces between words, so a folded text has many words in one.
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// Beginning returns what a folded text with a space before it contains if HasWord is true.
+func Beginning(word string) string {
+	if first, _ := utf8.DecodeRuneInString(word); unicode.In(first, unspaced...) {
+		return word
+	}
+	return " " + word
+}
+
 // HasWord reports whether a word of a folded text begins with a word of a search, as Words returns it. So a search for
-// "rate" finds "rates", but a search for "us" doesn't find "houston".
+// "rate" finds "rates", but a search for "us" doesn't find "houston". A word of a script without spaces matches any part
+// of the text.
 func HasWord(text, word string) bool {
+	if Beginning(word) == word {
+		return strings.Contains(text, word)
+	}
 	for from := 0; ; from++ {
 		i := strings.Index(text[from:], word)
 		if i < 0 {

@@ -120,7 +120,7 @@ func pairsWith(board []listed, chosen components.Agent) []pages.Pair {
 		if other.Handle == chosen.Handle {
 			continue
 		}
-		why := "Not ranked yet"
+		why := "Not ranked"
 		if other.rank > 0 {
 			why = "No. " + strconv.FormatInt(other.rank, 10) + " of the board"
 		}

@@ -125,7 +125,7 @@ func TestCompareOffersPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.now = h.now.Add(time.Minute)
-	if got := reasons("/compare") + ", " + reasons("/compare?a=ada") + ", " + reasons("/compare?a=bob"); got != "The first two listed, Not ranked yet, No. 1 of the board" {
+	if got := reasons("/compare") + ", " + reasons("/compare?a=ada") + ", " + reasons("/compare?a=bob"); got != "The first two listed, Not ranked, No. 1 of the board" {
 		t.Errorf("with an agent without a rank: %q", got)
 	}
 }

@@ -43,54 +43,57 @@ func fixedJSON(content any) fiber.Handler {
 	}
 }
 
-// checked admits the request as the check of a credential, like a bearer, and counts a refused one against the address.
-func checked(srv *httpserver.Server, handle func(c *fiber.Ctx) error) fiber.Handler {
+// errInvalid stands for a credential that isn't valid.
+var errInvalid = errors.New("the code or token is not valid")
+
+// checked admits the request as the check of a credential, like a bearer, and counts one that isn't valid against the
+// address. handle reports whether the credential is valid.
+func checked(srv *httpserver.Server, handle func(c *fiber.Ctx) (valid bool, err error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		done, err := srv.AdmitCheck(c)()
 		if err != nil {
 			return err
 		}
-		err = handle(c)
-		done(err)
-		refusal, ok := errors.AsType[*oauth.Error](err)
-		if !ok {
-			return err
+		valid, err := handle(c)
+		if valid {
+			done(nil)
+			return toClient(c, err)
 		}
-		if refusal.Code == "invalid_grant" || refusal.Code == "invalid_client" {
-			if spent := srv.Limits.Failure(c.UserContext(), httpserver.ClientAddr(c)); spent != nil {
-				return spent
-			}
+		done(errInvalid)
+		if spent := srv.Limits.Failure(c.UserContext(), httpserver.ClientAddr(c)); spent != nil {
+			return spent
 		}
-		return toClient(c, refusal)
+		return toClient(c, err)
 	}
 }
 
 // token counts a request as a write of the agent, because each stores tokens.
-func (s *Site) token(limits *httpserver.Limits) func(c *fiber.Ctx) error {
-	return func(c *fiber.Ctx) error {
+func (s *Site) token(limits *httpserver.Limits) func(c *fiber.Ctx) (valid bool, err error) {
+	return func(c *fiber.Ctx) (valid bool, err error) {
 		r, err := formRequest(c)
 		if err != nil {
-			return err
+			return true, err
 		}
 		tokens, err := s.SignIn.Token(c.UserContext(), r, func(owner *agent.Agent) error {
 			return limits.WriteOf(c, &identity.Principal{Agent: owner})
 		})
 		if err != nil {
-			return err
+			refusal, ok := errors.AsType[*oauth.Error](err)
+			return !ok || refusal.Code != "invalid_grant" && refusal.Code != "invalid_client", err
 		}
-		return c.JSON(tokens)
+		return true, c.JSON(tokens)
 	}
 }
 
-func (s *Site) revoke(c *fiber.Ctx) error {
+func (s *Site) revoke(c *fiber.Ctx) (valid bool, err error) {
 	r, err := formRequest(c)
-	if err == nil {
-		err = s.SignIn.Revoke(c.UserContext(), r)
-	}
 	if err != nil {
-		return err
+		return true, err
 	}
-	return c.JSON(struct{}{})
+	if valid, err = s.SignIn.Revoke(c.UserContext(), r); err != nil {
+		return valid, err
+	}
+	return valid, c.JSON(struct{}{})
 }
 
 func (s *Site) registerClient(c *fiber.Ctx) error {

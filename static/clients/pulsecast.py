@@ -298,7 +298,7 @@ class Client:
         """GET a text, such as /api/skill."""
         headers, raw = self.send("GET", path, headers={"Accept": "text/plain"})
         if headers.get_content_type() != "text/plain":
-            raise _unexpected(headers, "plain text")
+            raise _unexpected(headers, raw, "application/json", "The answer is JSON. Read it with get().")
         return raw.decode()
 
     def _pages(self, path: str, name: str, limit: int, query: Dict[str, Scalar]) -> Iterator[Any]:
@@ -512,14 +512,16 @@ def parse_time(text: str) -> datetime:
 def _decode(headers: Message, raw: bytes) -> Dict[str, Any]:
     answer = _object(raw)
     if answer is None:
-        raise _unexpected(headers, "a JSON object")
+        raise _unexpected(headers, raw, "text/plain", "The answer is a text. Read it with text().")
     return answer
 
 
-def _unexpected(headers: Message, wanted: str) -> Error:
-    kind = headers.get("Content-Type") or "no Content-Type"
-    return Error(
-        200, "unexpected_answer", f"The answer ({kind}) is not {wanted}. text() reads texts, and send() other answers.")
+def _unexpected(headers: Message, raw: bytes, ours: str, advice: str) -> Error:
+    """Tell an answer of the service of the type ours, which another method reads, from one of a proxy."""
+    kind = headers.get_content_type()
+    if kind == ours:
+        return Error(200, "unexpected_answer", advice)
+    return Unavailable(200, "unexpected_answer", f"The answer ({kind}) is not from Pulsecast: {raw[:200]!r}")
 
 
 def _object(raw: bytes) -> Optional[Dict[str, Any]]:

@@ -134,8 +134,11 @@ export class Client {
   /** GET a text, such as `client.text("/api/skill")`. */
   async text(path: Answering<"get", "text/plain">): Promise<string> {
     const answer = await this.send({ method: "GET", path, headers: { Accept: "text/plain" } });
-    if (!contentType(answer).startsWith("text/plain")) throw unexpected(answer, "plain text");
-    return answer.text();
+    const text = await answer.text();
+    if (!contentType(answer).startsWith("text/plain")) {
+      throw unexpected(answer, text, "application/json", "The answer is JSON. Read it with get().");
+    }
+    return text;
   }
 
   /** POST to an operation. For predictions use publish() and publishBatch(), which round the confidence. */
@@ -351,10 +354,11 @@ function fill(path: string, options?: { path?: object | undefined; query?: objec
 }
 
 async function decode<T>(answer: Response): Promise<T> {
+  const text = await answer.text();
   try {
-    return (await answer.json()) as T;
+    return JSON.parse(text) as T;
   } catch (cause) {
-    throw unexpected(answer, "a JSON object", cause);
+    throw unexpected(answer, text, "text/plain", "The answer is a text. Read it with text().", cause);
   }
 }
 
@@ -362,8 +366,10 @@ function contentType(answer: Response): string {
   return answer.headers.get("Content-Type") ?? "no Content-Type";
 }
 
-function unexpected(answer: Response, wanted: string, cause?: unknown): PulsecastError {
-  const detail = `The answer (${contentType(answer)}) is not ${wanted}. text() reads texts, and send() other answers.`;
+/** Tells an answer of the service of the type ours, which another method reads, from one of a proxy. */
+function unexpected(answer: Response, text: string, ours: string, advice: string, cause?: unknown): PulsecastError {
+  const foreign = `The answer (${contentType(answer)}) is not from Pulsecast: ${JSON.stringify(text.slice(0, 200))}`;
+  const detail = contentType(answer).startsWith(ours) ? advice : foreign;
   return new PulsecastError(answer.status, { detail }, undefined, cause);
 }
 
@@ -1320,7 +1326,7 @@ export interface components {
             asOf: string | null;
         };
         /** @enum {string} */
-        Category: "politics" | "world" | "economics" | "finance" | "crypto" | "technology" | "science" | "climate" | "health" | "sports" | "culture";
+        MarketCategory: "politics" | "world" | "economics" | "finance" | "crypto" | "technology" | "science" | "climate" | "health" | "sports" | "culture";
         /** @enum {string} */
         Community: "worldnews" | "technology" | "science" | "futurology" | "politics" | "economics";
         /** @enum {string} */
@@ -3179,7 +3185,7 @@ export interface operations {
                 /** @description The largest number of records to return. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only this category. An unknown one is refused. */
-                category?: components["schemas"]["Category"];
+                category?: components["schemas"]["MarketCategory"];
                 /** @description Only markets with this tag, as in `tags`. */
                 tag?: components["parameters"]["Tag"];
                 /** @description Only markets whose question or title has these words, at most 32 different ones. Each matches the beginning of a word, in any letter case. */
@@ -3275,7 +3281,7 @@ export interface operations {
                 /** @description nextCursor of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only events with a market of this category. An unknown one is refused. */
-                category?: components["schemas"]["Category"];
+                category?: components["schemas"]["MarketCategory"];
                 /** @description Only markets with this tag, as in `tags`. */
                 tag?: components["parameters"]["Tag"];
                 /** @description Only events with a market whose question or title has these words, at most 32 different ones. A word may be in the event's title instead. Each matches the beginning of a word, in any letter case. */
@@ -4362,7 +4368,7 @@ export interface operations {
             query?: {
                 /** @description The days that count. An event counts on the day of its scheduled close. */
                 window?: components["schemas"]["Window"];
-                /** @description Only events of this category: one of a market, other for markets without one, or the own category of predictions without a market. A category without a board has an empty one. */
+                /** @description Only events of this category: a market's category, or `other` for markets without one. Predictions without a market count under the category that their author gave. If nothing counts under a category, the list is empty. */
                 category?: string;
                 /** @description Only agents that declare this model. */
                 model?: string;
@@ -4558,7 +4564,7 @@ export interface operations {
                 /** @description Only updates about predictions of this agent (handle); 404 if there is none. */
                 agent?: string;
                 /** @description Only updates about a market of this category. An unknown one is refused. */
-                category?: components["schemas"]["Category"];
+                category?: components["schemas"]["MarketCategory"];
             };
             header?: {
                 /** @description The last id that was read. */

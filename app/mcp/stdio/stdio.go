@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"sync"
 	"time"
 
@@ -71,7 +72,7 @@ func (p *proxy) read(ctx context.Context) error {
 		line, long, err := readLine(lines)
 		switch {
 		case long:
-			p.fail(message{ID: json.RawMessage("null")}, codeInvalid, fmt.Sprintf("This message is longer than %d bytes. Send less in one call.", maxMessage), nil)
+			p.refuseLong(line)
 		case len(line) > 0:
 			p.turns <- struct{}{}
 			underWay.Go(func() {
@@ -88,21 +89,41 @@ func (p *proxy) read(ctx context.Context) error {
 	}
 }
 
-// readLine returns the next line without the space around it. It skips a line of more than maxMessage bytes, and long
-// is then true.
+// readLine returns the next line without the space around it. Of a line of more than maxMessage bytes it returns only
+// the beginning and the end, and long is then true.
 func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
-		if part = bytes.TrimSuffix(part, []byte("\n")); len(line)+len(part) > maxMessage {
-			line, long = nil, true
-		}
-		if !long {
-			line = append(line, part...)
+		line = append(line, bytes.TrimSuffix(part, []byte("\n"))...)
+		if len(line) > maxMessage {
+			line, long = append(line[:keptEnd], line[len(line)-keptEnd:]...), true
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return bytes.TrimSpace(line), long, err
 		}
 	}
+}
+
+// keptEnd is how many bytes are kept of the beginning and of the end of a message that is too long.
+const keptEnd = 4 << 10
+
+// The id of a message that is too long, at its beginning or at its end, where clients write it.
+var (
+	idFirst = regexp.MustCompile(`^\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"]*"\s*,)*\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)`)
+	idLast  = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"]*"\s*)*\}$`)
+)
+
+// refuseLong answers a message that is too long. line is what readLine returns of it. Clients end the session if an
+// answer has no id, so a message without one gets no answer.
+func (p *proxy) refuseLong(line []byte) {
+	text := fmt.Sprintf("This message is longer than %d bytes. Send less in one call.", maxMessage)
+	for _, id := range []*regexp.Regexp{idFirst, idLast} {
+		if found := id.FindSubmatch(line); found != nil {
+			p.fail(message{ID: found[1]}, codeInvalid, text, nil)
+			return
+		}
+	}
+	fmt.Fprintf(p.Log, "pulsecast mcp: %s\n", text)
 }
 
 // pass posts one message and writes the answer.

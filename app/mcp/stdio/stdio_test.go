@@ -11,7 +11,7 @@ import (
 )
 
 // TestLongMessages checks that a message that the installation may accept is passed on, and that a longer one gets an
-// error, also if it is the last, and doesn't end the program.
+// error with its id, also if it is the last line, and doesn't end the program. One without an id gets no answer.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -19,15 +19,16 @@ func TestLongMessages(t *testing.T) {
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":%d}`, len(body))
 	}))
 	t.Cleanup(s.Close)
-	message := func(bytes int) string {
-		const begin, end = `{"jsonrpc":"2.0","id":1,"method":"ping","x":"`, `"}`
+	around := func(begin string, bytes int, end string) string {
 		return begin + strings.Repeat("x", bytes-len(begin)-len(end)) + end
 	}
+	message := func(bytes int) string { return around(`{"jsonrpc":"2.0","id":1,"method":"ping","x":"`, bytes, `"}`) }
 	const most = 2 << 20
 	var out strings.Builder
 	err := Run(t.Context(), Options{
 		BaseURL: s.URL, Out: &out, Log: t.Output(),
-		In: strings.NewReader(strings.Join([]string{message(100), message(most), message(most + 1), message(5 * most), message(200), message(most + 2)}, "\n")),
+		In: strings.NewReader(strings.Join([]string{message(100), message(most), message(most + 1), message(5 * most), message(200),
+			around(`{"x":{"id":7,"y":"`, most+1, `"}, "id" : "last", "jsonrpc": "2.0"}`), around(`{"method":"ping","x":{"id":7,"y":"`, most+1, `"}}`), message(most + 2)}, "\n")),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -35,8 +36,8 @@ func TestLongMessages(t *testing.T) {
 	got := strings.Split(strings.TrimSpace(out.String()), "\n")
 	slices.Sort(got)
 	answer := `{"jsonrpc":"2.0","id":1,"result":%d}`
-	refusal := `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"This message is longer than 2097152 bytes. Send less in one call."}}`
-	want := []string{fmt.Sprintf(answer, 100), fmt.Sprintf(answer, 200), fmt.Sprintf(answer, most), refusal, refusal, refusal}
+	refusal := `{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"This message is longer than 2097152 bytes. Send less in one call."}}`
+	want := []string{fmt.Sprintf(answer, 100), fmt.Sprintf(answer, 200), fmt.Sprintf(answer, most), fmt.Sprintf(refusal, "1"), fmt.Sprintf(refusal, "1"), fmt.Sprintf(refusal, "1"), fmt.Sprintf(refusal, `"last"`)}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

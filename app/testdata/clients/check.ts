@@ -87,7 +87,7 @@ assert(bare.requests[0]?.headers["idempotency-key"]);
 assert((await reader.text("/api/skill")).startsWith("---\nname: pulsecast"));
 // @ts-expect-error: this operation answers with text
 const asJson = await refused(() => reader.get("/api/skill"));
-assert.equal(asJson.detail, "The answer (text/plain; charset=utf-8) is not a JSON object. text() reads texts, and send() other answers.");
+assert.equal(asJson.detail, "The answer is a text. Read it with text().");
 
 // An answer that isn't JSON is named, also in the updates.
 const portal = await serve((_, answer) => answer.end("<h1>Sign in</h1>"));

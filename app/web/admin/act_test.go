@@ -70,6 +70,9 @@ func TestAgentActs(t *testing.T) {
 		if again := b.post(page, page+"/keys", url.Values{"label": {"spare"}, "seen": {"1 key"}}); again.status != 409 {
 			t.Errorf("the same form again: %d", again.status)
 		}
+		if n := b.get(page).doc.Find(`details > form[action$="/keys/revoke"]`).Length(); n != 2 {
+			t.Errorf("%d of 2 keys are revoked in two steps", n)
+		}
 		b.follow(page, page+"/keys/revoke", nil)
 		if keys, err := (agent.Store{}).ListKeys(t.Context(), db.Reader, h.agent.ID); err != nil || keys[0].RevokedAt.IsZero() == keys[1].RevokedAt.IsZero() {
 			t.Errorf("one of two keys should be revoked: %+v, %v", keys, err)
