@@ -56,8 +56,12 @@ export class PulsecastError extends Error {
   readonly retryAfter: number | undefined;
   /** The cursor to continue with, if the code is cursor_expired. */
   readonly cursor: string | undefined;
+  /** Whether the answer is not from the service, but for example from a proxy. */
+  readonly foreign: boolean;
 
-  constructor(status: number, problem: Partial<Schemas["Problem"]> & { cursor?: string }, retryAfter?: number, cause?: unknown) {
+  constructor(
+    status: number, problem: Partial<Schemas["Problem"]> & { cursor?: string }, retryAfter?: number, cause?: unknown, foreign = false,
+  ) {
     const code = problem.code ?? "unexpected_answer";
     const detail = problem.detail ?? "The answer is not from Pulsecast.";
     super(`${status || "no answer"} ${code}: ${detail}`, { cause });
@@ -69,11 +73,12 @@ export class PulsecastError extends Error {
     this.requestId = problem.requestId ?? "";
     this.retryAfter = retryAfter;
     this.cursor = problem.cursor;
+    this.foreign = foreign;
   }
 
   /** Whether the service failed or could not be reached, rather than refused the request. */
   get unavailable(): boolean {
-    return this.status === 0 || this.status >= 500;
+    return this.status === 0 || this.status >= 500 || this.foreign;
   }
 }
 
@@ -368,9 +373,9 @@ function contentType(answer: Response): string {
 
 /** Tells an answer of the service of the type ours, which another method reads, from one of a proxy. */
 function unexpected(answer: Response, text: string, ours: string, advice: string, cause?: unknown): PulsecastError {
-  const foreign = `The answer (${contentType(answer)}) is not from Pulsecast: ${JSON.stringify(text.slice(0, 200))}`;
-  const detail = contentType(answer).startsWith(ours) ? advice : foreign;
-  return new PulsecastError(answer.status, { detail }, undefined, cause);
+  if (contentType(answer).startsWith(ours)) return new PulsecastError(answer.status, { detail: advice }, undefined, cause);
+  const detail = `The answer (${contentType(answer)}) is not from Pulsecast: ${JSON.stringify(text.slice(0, 200))}`;
+  return new PulsecastError(answer.status, { detail }, undefined, cause, true);
 }
 
 async function refusal(answer: Response, body: ArrayBuffer): Promise<PulsecastError> {

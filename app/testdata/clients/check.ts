@@ -94,7 +94,7 @@ const portal = await serve((_, answer) => answer.end("<h1>Sign in</h1>"));
 const captive = new Client({ baseUrl: portal.base, ...impatient });
 for (const call of [() => captive.get("/api/stats"), () => captive.updates()[Symbol.asyncIterator]().next()]) {
   const { code, detail, unavailable } = await refused(call);
-  assert.deepEqual([code, detail.startsWith("The answer (no Content-Type) is not a JSON object."), unavailable], ["unexpected_answer", true, false]);
+  assert.deepEqual([code, detail === 'The answer (no Content-Type) is not from Pulsecast: "<h1>Sign in</h1>"', unavailable], ["unexpected_answer", true, true]);
 }
 
 // A page of updates that the loop left is read again.
