@@ -134,7 +134,7 @@ func TestVisibility(t *testing.T) {
 	handle := fmt.Sprint(dig(board, "leaderboard", 0, "agent", "handle"))
 	a, stranger := p.admin(), &http.Client{}
 	page := "/admin/agents/" + handle
-	author := regexp.MustCompile(`pc_[A-Za-z0-9_]+`).FindString(a.act(page, page+"/keys", url.Values{"label": {"test"}}))
+	author := regexp.MustCompile(`pc_[A-Za-z0-9_]+`).FindString(a.act(page, page+"/keys", url.Values{"label": {"test"}, "seen": {"0 keys"}}))
 	facts := map[rune]string{
 		'n': "Quagga Oracle", 'd': "Counts marzipan by the hour.", 'h': "/agents/" + handle + `"`,
 		't': "Will the zebrafish census pass nine thousand?", 'x': "The nets came back fuller than in spring.",
