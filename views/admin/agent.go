@@ -281,6 +281,6 @@ func (p *TextsProps) archivedTexts() string {
 
 // What hiding a text and showing it again do in the archive.
 const (
-	archiveForgets   = "Within minutes, it is also erased from the sealed days of the archive. Showing it again doesn't bring it back into those days."
-	archiveKeepsGaps = "Sealed days of the archive from which it was erased stay without it."
+	archiveForgets   = "Within minutes, the hidden text is also erased from the sealed days of the archive. Showing it again doesn't bring it back into those days."
+	archiveKeepsGaps = "Sealed days of the archive from which the text was erased stay without it."
 )
