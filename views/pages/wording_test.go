@@ -94,6 +94,29 @@ func TestAllEvents(t *testing.T) {
 	}
 }
 
+// TestCitations checks that the line about an item's citations says when they weren't all counted.
+func TestCitations(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		cited int
+		more  bool
+	}{
+		"1 prediction cites this":                          {1, false},
+		"3 predictions cite this and 2 more":               {3, false},
+		"More than 1,000 predictions cite this and others": {1000, true},
+	} {
+		item := pages.NewsItem{ID: "a", Title: "T", Cited: c.cited, MoreCited: c.more, CitedBy: predictions()[:1]}
+		cited := render(t, pages.News(pages.NewsProps{Layout: frame("", "/news", "/news"), Items: []pages.NewsItem{item}})).Find(".cited")
+		lines := []string{words(cited.Find("p").First())}
+		if rest := cited.Find("p").Last(); cited.Find("p").Length() == 3 {
+			lines = append(lines, words(rest))
+		}
+		if got := strings.ReplaceAll(strings.Join(lines, " "), "\u00a0", " "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestOneOrNone checks that counts of one and of zero read as sentences.
 func TestOneOrNone(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func TestHideTexts(t *testing.T) {
 		preview := action + "?to=all&note=adverts"
 		saw := olaf.get(action + "?to=profile&note=adverts")
 		r := eve.get(preview)
-		for _, want := range []string{"=Ada", "ada", "oracle-9", "Buy my coins.", "2 predictions", "No score changes", "Reason: adverts"} {
+		for _, want := range []string{"=Ada", "ada", "oracle-9", "Buy my coins.", "2 predictions", "No score changes", "erased from the sealed days of the archive", "Reason: adverts"} {
 			if !strings.Contains(r.text("main"), want) {
 				t.Errorf("the preview lacks %q: %s", want, r.text("main"))
 			}
@@ -69,7 +69,9 @@ func TestHideTexts(t *testing.T) {
 		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Name != "ada" || a.Model+a.Description != "" || hidden() != 2 || found() != 0 {
 			t.Errorf("hidden: %+v, %v; %d predictions, %d found", a, err, hidden(), found())
 		}
-		for _, want := range []string{"texts hidden", "oracle-9", "Buy my coins.", "shown → all texts hidden", "adverts"} {
+		for _, want := range []string{
+			"The profile and the texts of all predictions are hidden", "texts hidden", "oracle-9", "Buy my coins.", "shown → all texts hidden", "adverts",
+		} {
 			if !strings.Contains(r.text("main"), want) {
 				t.Errorf("the page lacks %q: %s", want, r.text("main"))
 			}
@@ -86,7 +88,9 @@ func TestHideTexts(t *testing.T) {
 			t.Errorf("the second admin: %d %s", r.status, r.text("main"))
 		}
 
-		eve.follow(action+"?to=profile&note=enough", action, nil)
+		if said := eve.follow(action+"?to=profile&note=enough", action, nil).text(".flash"); !strings.Contains(said, "The texts of the predictions are shown") {
+			t.Errorf("less hidden: said %q", said)
+		}
 		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Name != "ada" || hidden() != 1 || found() != 1 {
 			t.Errorf("less hidden: %+v, %v", a, err)
 		}
