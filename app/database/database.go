@@ -159,7 +159,8 @@ func openSQLite(path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
-	// SQLite would let every account of the machine read a new file, and gives its log the same permissions.
+	// SQLite would let every account of the machine read a new file, and gives its log the same permissions. It reports
+	// itself why a file can't be made.
 	if file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 		_ = file.Close()
 	}

@@ -73,8 +73,8 @@ func KeysWords(n int) string {
 }
 
 // IssueKey issues another key to an agent of the local registry. The key is shown only here. label
-// has 0..80 characters. Act.Seen is KeysWords of the keys before, so that a form that is sent twice doesn't issue a key
-// that nobody sees. Refusals: 409 not_local, 422 invalid_request.
+// has 0..80 characters. Act.Seen is KeysWords of the keys before. Otherwise a form that is sent twice would issue a key
+// that is never shown. Refusals: 409 not_local, 409 changed_meanwhile, 422 invalid_request.
 func (s *Service) IssueKey(ctx context.Context, act Act, handle, label string) (secret string, err error) {
 	if err := s.checkLocal(); err != nil {
 		return "", err

@@ -236,6 +236,20 @@ func TestMadeUpTokens(t *testing.T) {
 			}
 			return nil
 		})
+		// A check that fails is no failed credential.
+		rename := func(from, to string) {
+			t.Helper()
+			if _, err := s.DB.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename("refresh_tokens", "gone")
+		for _, c := range [][2]string{{"/oauth/token", "grant_type=refresh_token&refresh_token=" + refresh}, {"/oauth/revoke", "token=" + refresh}} {
+			if res := send(c[0], c[1]); res.status != 503 {
+				t.Errorf("%s while tokens can't be read: %d %s", c[0], res.status, res.body)
+			}
+		}
+		rename("gone", "refresh_tokens")
 		for path, fields := range map[string]string{"/oauth/token": "grant_type=refresh_token&refresh_token=x", "/oauth/revoke": "token=x"} {
 			if res := send(path, fields); res.status != 429 || res.header.Get("Retry-After") == "" {
 				t.Errorf("one more at %s: %d %s", path, res.status, res.body)

@@ -52,7 +52,10 @@ func (s *Site) listMarkets(c *fiber.Ctx, a address) error {
 			return err
 		}
 		full := false
-		if full, err = s.Groups.Full(c.UserContext(), s.DB.Reader, f.Closed); full && f.Closed {
+		if f.Closed {
+			full, err = s.Groups.Full(c.UserContext(), s.DB.Reader, f.Closed)
+		}
+		if full {
 			p.Grouped, p.Older = market.GroupedMarkets, a.with("view", "markets")
 		}
 	} else {

@@ -47,15 +47,16 @@ func fixedJSON(content any) fiber.Handler {
 var errInvalid = errors.New("the code or token is not valid")
 
 // checked admits the request as the check of a credential, like a bearer, and counts one that isn't valid against the
-// address. handle reports whether the credential is valid.
-func checked(srv *httpserver.Server, handle func(c *fiber.Ctx) (valid bool, err error)) fiber.Handler {
+// address. handle reports whether it has answered although the credential is unknown.
+func checked(srv *httpserver.Server, handle func(c *fiber.Ctx) (unknown bool, err error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		done, err := srv.AdmitCheck(c)()
 		if err != nil {
 			return err
 		}
-		valid, err := handle(c)
-		if valid {
+		unknown, err := handle(c)
+		refusal, refused := errors.AsType[*oauth.Error](err)
+		if !unknown && !(refused && (refusal.Code == "invalid_grant" || refusal.Code == "invalid_client")) {
 			done(nil)
 			return toClient(c, err)
 		}
@@ -68,32 +69,32 @@ func checked(srv *httpserver.Server, handle func(c *fiber.Ctx) (valid bool, err 
 }
 
 // token counts a request as a write of the agent, because each stores tokens.
-func (s *Site) token(limits *httpserver.Limits) func(c *fiber.Ctx) (valid bool, err error) {
-	return func(c *fiber.Ctx) (valid bool, err error) {
+func (s *Site) token(limits *httpserver.Limits) func(c *fiber.Ctx) (unknown bool, err error) {
+	return func(c *fiber.Ctx) (unknown bool, err error) {
 		r, err := formRequest(c)
 		if err != nil {
-			return true, err
+			return false, err
 		}
 		tokens, err := s.SignIn.Token(c.UserContext(), r, func(owner *agent.Agent) error {
 			return limits.WriteOf(c, &identity.Principal{Agent: owner})
 		})
 		if err != nil {
-			refusal, ok := errors.AsType[*oauth.Error](err)
-			return !ok || refusal.Code != "invalid_grant" && refusal.Code != "invalid_client", err
+			return false, err
 		}
-		return true, c.JSON(tokens)
+		return false, c.JSON(tokens)
 	}
 }
 
-func (s *Site) revoke(c *fiber.Ctx) (valid bool, err error) {
+func (s *Site) revoke(c *fiber.Ctx) (unknown bool, err error) {
 	r, err := formRequest(c)
 	if err != nil {
-		return true, err
+		return false, err
 	}
-	if valid, err = s.SignIn.Revoke(c.UserContext(), r); err != nil {
-		return valid, err
+	known, err := s.SignIn.Revoke(c.UserContext(), r)
+	if err != nil {
+		return false, err
 	}
-	return valid, c.JSON(struct{}{})
+	return !known, c.JSON(struct{}{})
 }
 
 func (s *Site) registerClient(c *fiber.Ctx) error {
