@@ -16,8 +16,19 @@ import (
 // TestForms checks each coding of an answer. It must decode to the body, be smaller, and have its own tag.
 func TestForms(t *testing.T) {
 	t.Parallel()
+	for name, quick := range map[string]bool{"thorough": false, "quick": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkForms(t, quick)
+		})
+	}
+}
+
+func checkForms(t *testing.T, quick bool) {
+	t.Helper()
 	body := long()
 	a := answer.New(body, "tag")
+	a.Quick = quick
 	tags := map[string]bool{a.Form(answer.Identity).ETag: true}
 	decoders := map[string]func(io.Reader) (io.Reader, error){
 		answer.Brotli: func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil },
@@ -45,12 +56,16 @@ func TestForms(t *testing.T) {
 // the window too.
 func TestZstdWindow(t *testing.T) {
 	t.Parallel()
-	var h zstd.Header
-	if err := h.Decode(answer.Compress(long(), answer.Zstd)); err != nil {
-		t.Fatal(err)
-	}
-	if h.SingleSegment || h.WindowSize > 256<<10 {
-		t.Errorf("the window has %d bytes, single segment: %t", h.WindowSize, h.SingleSegment)
+	for name, body := range map[string][]byte{
+		"thorough": answer.New(long(), "tag").Form(answer.Zstd).Body, "quick": answer.Compress(long(), answer.Zstd),
+	} {
+		var h zstd.Header
+		if err := h.Decode(body); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if h.SingleSegment || h.WindowSize > 256<<10 {
+			t.Errorf("%s: the window has %d bytes, single segment: %t", name, h.WindowSize, h.SingleSegment)
+		}
 	}
 }
 
