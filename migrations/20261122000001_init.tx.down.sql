@@ -145,6 +145,4 @@ DROP TABLE agents;
 {{if .PG}}
 --bun:split
 DROP FUNCTION agents_named;
---bun:split
-DROP FUNCTION prediction_spans;
 {{end}}

@@ -661,28 +661,25 @@ CREATE TABLE citations (
 --bun:split
 
 -- prediction_words: the search index over the titles and theses of revealed predictions. On
--- Postgres, words also holds the time spans, from 50 days down to 4 seconds, in which a prediction
--- was published. They are prefixes of its id after an "@", which no word contains. With them, a
--- search finds the newest predictions without reading all matches. Indexing an array costs half as
--- much as a tsvector, and "C" compares bytes. Every search also reads the list of rows that are not
--- in the index yet. A job merges that list every second. At 32 MB, a publish merges it. On SQLite the
--- index stores no positions, "ascii" splits the words exactly as Go did, and the id, after a "§", is a
--- word too, by which a row is deleted. The rowid is the time in the id, because a search returns rows in
--- their order. By agent; owner prediction.
+-- Postgres, words holds numbers in place of the words, because Postgres compares numbers faster. It also
+-- holds numbers of the time spans, from 50 days down to 4 seconds, in which a prediction was published.
+-- With them, a search finds the newest predictions without reading all matches. Indexing an array costs
+-- half as much as a tsvector. Every search also reads the list of rows that are not in the index yet. A
+-- job merges that list every second. At 32 MB, a publish merges it. On SQLite the index stores no
+-- positions, "ascii" splits the words exactly as Go did, and the id, after a "§", is a word too, by which
+-- a row is deleted. The rowid is the time in the id, because a search returns rows in their order. By
+-- agent; owner prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
   agent_id UUID NOT NULL,
   id UUID NOT NULL,
-  words TEXT[] COLLATE "C" NOT NULL,
+  words BIGINT[] NOT NULL,
   PRIMARY KEY (agent_id, id)
 );
 --bun:split
 ALTER TABLE prediction_words ALTER COLUMN words SET STORAGE MAIN;
 --bun:split
 ALTER TABLE prediction_words SET (toast_tuple_target = 8160);
---bun:split
-CREATE FUNCTION prediction_spans(id UUID) RETURNS TEXT[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-  'SELECT ARRAY[''@'' || left(id::text, 4), ''@'' || left(id::text, 5), ''@'' || left(id::text, 6), ''@'' || left(id::text, 7), ''@'' || left(id::text, 8), ''@'' || left(id::text, 10)]';
 --bun:split
 CREATE INDEX prediction_words_words ON prediction_words USING gin (words) WITH (gin_pending_list_limit = 32768);
 {{else}}

@@ -20,8 +20,8 @@ import (
 )
 
 // ExecRows runs a statement that reads rows as the table v. The table has one column per field,
-// typed by the fields' bun tags: uuid, text, bytea, bigint, double precision, boolean, jsonb or
-// timestamptz. Nil pointers and zero values of fields tagged nullzero become NULL. rows must not be
+// typed by the fields' bun tags: uuid, text, bytea, bigint, double precision, boolean, jsonb,
+// timestamptz or, on Postgres only, bigint[]. Nil pointers and zero values of fields tagged nullzero become NULL. rows must not be
 // empty. Postgres gets one array per column in its binary format, because parsing tens of thousands
 // of literals, or the same in JSON, takes longer than writing the rows. Postgres plans the
 // statement for each call.
@@ -118,16 +118,45 @@ func withJSON[T any](db bun.IDB, statement string, rows []T) (*bun.RawQuery, err
 // passed as arguments after others other arguments.
 func tableOf[T any](db bun.IDB, rows []T, others int) (table string, columns []any, err error) {
 	fields := fieldsOf[T](db)
-	arrays := make([]string, len(fields))
-	columns = make([]any, len(fields))
 	list := reflect.ValueOf(rows)
-	for i, f := range fields {
-		arrays[i] = "(SELECT $" + strconv.Itoa(others+i+1) + "::" + f.UserSQLType + "[])"
-		if columns[i], err = columnOf(list, f); err != nil {
+	pass := func(sqlType string, column any) (place string) {
+		columns = append(columns, column)
+		return "(SELECT $" + strconv.Itoa(others+len(columns)) + "::" + sqlType + "[])"
+	}
+	var arrays, names, values []string // of the columns that are passed as one array each, and of v
+	unnested := func(sqlType string, column any) (name string) {
+		name = "c" + strconv.Itoa(len(names))
+		arrays, names = append(arrays, pass(sqlType, column)), append(names, name)
+		return name
+	}
+	for _, f := range fields {
+		if f.UserSQLType == "bigint[]" { // Postgres has no arrays of arrays of different lengths
+			all, first, last := joined(list, f)
+			values = append(values, pass("bigint", all)+"["+unnested("bigint", first)+":"+unnested("bigint", last)+"]")
+			continue
+		}
+		column, err := columnOf(list, f)
+		if err != nil {
 			return "", nil, err
 		}
+		values = append(values, unnested(f.UserSQLType, column))
 	}
-	return "WITH v (" + namesOf(fields) + ") AS (SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) ", columns, nil
+	return "WITH v (" + namesOf(fields) + ") AS (SELECT " + strings.Join(values, ", ") + " FROM unnest(" + strings.Join(arrays, ", ") +
+		") AS u (" + strings.Join(names, ", ") + ")) ", columns, nil
+}
+
+// joined returns the numbers of a bigint[] field of all rows as one array, and where those of each row begin and end in
+// it, from 1.
+func joined(rows reflect.Value, f *schema.Field) (all, first, last column[pgtype.Int8]) {
+	number := func(n int) pgtype.Int8 { return pgtype.Int8{Int64: int64(n), Valid: true} }
+	for i := range rows.Len() {
+		first = append(first, number(len(all)+1))
+		for _, n := range f.Value(rows.Index(i)).Interface().([]int64) {
+			all = append(all, pgtype.Int8{Int64: n, Valid: true})
+		}
+		last = append(last, number(len(all)))
+	}
+	return all, first, last
 }
 
 func fieldsOf[T any](db bun.IDB) []*schema.Field {

@@ -94,6 +94,47 @@ func TestRowsOfEverything(t *testing.T) {
 	})
 }
 
+type rowOfNumbers struct {
+	Name string  `bun:",type:text"`
+	List []int64 `bun:",type:bigint[]"`
+	Last int64   `bun:",type:bigint"`
+}
+
+// TestRowsOfLists checks that lists of different lengths come to Postgres in their rows, also beside other writes.
+func TestRowsOfLists(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	want := []rowOfNumbers{{"three", []int64{3, -1, 1 << 62}, 1}, {"none", []int64{}, 2}, {"nil", nil, 3}, {"one", []int64{-7}, 4}}
+	err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+		for _, table := range []string{"numbers", "others"} {
+			if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE "+table+" (name TEXT, list BIGINT[] NOT NULL, last BIGINT)"); err != nil {
+				return err
+			}
+		}
+		err := database.ExecWrites(ctx, tx, database.NewInsert("others", want[:1], ""), database.NewInsert("numbers", want, ""))
+		if err != nil {
+			return err
+		}
+		var got []struct {
+			Name string
+			List string
+			Last int64
+		}
+		if err := tx.NewRaw("SELECT name, array_to_string(list, ' ') AS list, last FROM numbers ORDER BY last").Scan(ctx, &got); err != nil {
+			return err
+		}
+		for i, w := range want {
+			if list := strings.Trim(fmt.Sprint(w.List), "[]"); len(got) != len(want) || got[i].Name != w.Name || got[i].List != list || got[i].Last != w.Last {
+				t.Fatalf("the rows are %v, want %v", got, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestExecWritesInOrder checks that the writes of one statement run in the order of the list. On Postgres only
 // speed depends on it: the last one's locks are held for the shortest time.
 func TestExecWritesInOrder(t *testing.T) {

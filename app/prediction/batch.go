@@ -97,7 +97,7 @@ type batch struct {
 
 	results     []result
 	predictions []*Prediction
-	words       []string // of predictions
+	found       []terms // by which a search finds predictions
 	newAnswers  []newAnswer
 	published   map[uuid.UUID]bool
 }
@@ -188,7 +188,7 @@ func (p *Publisher) decide(b *batch, w *request) (r result) {
 	tally := *b.tallies[w.agent.ID]
 	outcomes := p.prepareAll(w, b.known, &tally, b.now)
 	answer, err := w.reply(outcomes)
-	if err != nil || !b.add(w, outcomes) {
+	if err != nil || !b.add(p.db, w, outcomes) {
 		return result{answer: answer, err: err}
 	}
 	*b.tallies[w.agent.ID] = tally
@@ -200,13 +200,13 @@ func (p *Publisher) decide(b *batch, w *request) (r result) {
 }
 
 // add appends the accepted predictions of a request to the batch. It returns false if there are none.
-func (b *batch) add(w *request, outcomes []ItemOutcome) (added bool) {
+func (b *batch) add(db bun.IDB, w *request, outcomes []ItemOutcome) (added bool) {
 	for i := range outcomes {
 		if outcomes[i].Err != nil {
 			continue
 		}
 		made := &outcomes[i].Receipt.Record.Prediction
-		b.predictions, b.words = append(b.predictions, made), append(b.words, w.items[i].foundBy(made))
+		b.predictions, b.found = append(b.predictions, made), append(b.found, w.items[i].foundBy(db, made))
 		b.published[made.AgentID], added = true, true
 		if made.EventKey != "" {
 			b.known.earlier[eventOf(made)] = b.known.earlier[eventOf(made)].and(1)
@@ -228,7 +228,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	for id := range b.published {
 		tallies = append(tallies, b.tallies[id])
 	}
-	writes := append(insertions(tx, b.predictions, b.words), talliesWrite(tallies))
+	writes := append(insertions(tx, b.predictions, b.found), talliesWrite(tallies))
 	if len(b.newAnswers) > 0 {
 		writes = append(writes, answersWrite(b.newAnswers))
 	}

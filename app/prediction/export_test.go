@@ -2,8 +2,16 @@ package prediction
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 )
+
+// WordKeys returns the keys of words in Postgres's search index, as a literal of an array.
+func WordKeys(words string) string {
+	list := strings.Trim(fmt.Sprint(wordKeys(strings.Fields(words))), "[]")
+	return "{" + strings.ReplaceAll(list, " ", ",") + "}"
+}
 
 // HeldWait sets how long a submission waits for another transaction that changes its agent's
 // predictions.
@@ -46,7 +54,7 @@ func (p *Publisher) PublishBatch(ctx context.Context, list []Submission) []Outco
 		batch[i] = s.request()
 		batch[i].done = make(chan struct{})
 		for _, it := range batch[i].items {
-			it.cut()
+			it.cut(p.db)
 		}
 	}
 	if held := p.commit(ctx, batch); len(held) > 0 {

@@ -40,9 +40,13 @@ func TestHiddenTextsLeaveNoTrace(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				addWords := "UPDATE prediction_words SET words = words || ' ' || ? WHERE id IN (?)"
-				if kind == database.Postgres {
-					addWords = "UPDATE prediction_words SET words = words || string_to_array(?, ' ') WHERE id IN (?)"
+				addWords := func(words string, to []string) {
+					t.Helper()
+					if kind == database.Postgres {
+						exec("UPDATE prediction_words SET words = words || ?::bigint[] WHERE id IN (?)", prediction.WordKeys(words), bun.List(to))
+						return
+					}
+					exec("UPDATE prediction_words SET words = words || ' ' || ? WHERE id IN (?)", words, bun.List(to))
 				}
 				var hidden, public []string
 				for n := range size {
@@ -53,9 +57,9 @@ func TestHiddenTextsLeaveNoTrace(t *testing.T) {
 						public = append(public, id)
 					}
 				}
-				exec(addWords, "beta", bun.List(hidden))
+				addWords("beta", hidden)
 				exec(c.hide, bun.List(hidden))
-				exec(addWords, "alpha beta", bun.List(public))
+				addWords("alpha beta", public)
 				if c.name == "all of an agent" { // hide no match of both words
 					exec("DELETE FROM prediction_words WHERE id IN (SELECT p.id FROM predictions AS p JOIN agents AS g ON g.id = p.agent_id WHERE g.visibility = 'texts_hidden' AND p.id <> ?)", pastID(501))
 				}

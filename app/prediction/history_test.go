@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // history is a made-up past of the service, written in a few statements. Agent 1 published a third of the
@@ -33,18 +35,14 @@ func historyAgent(n int) uuid.UUID {
 // the history and ?3 its step, both in milliseconds. ?4 is the number of agents, ?5 the number of markets.
 var (
 	onPostgres = []string{
-		"{rowid,}", "", "{row,}", "",
 		"{numbers}", "generate_series(?0::bigint, ?1) AS n",
-		"{words}", "array_remove(regexp_split_to_array(lower({title} || ' ' || {thesis}), '[^a-z0-9]+'), '') || prediction_spans((lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid)",
 		"{id}", "(lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid",
 		"{agent}", "('0198bbbb000070008000' || lpad(to_hex({by}), 12, '0'))::uuid",
 		"{nth agent}", "('0198bbbb000070008000' || lpad(to_hex(n), 12, '0'))::uuid", "{start}", "to_timestamp(?2 / 1000)",
 		"{at}", "to_timestamp((?2 + n * ?3) / 1000)", "{later}", "to_timestamp((?2 + n * ?3) / 1000 + 172800)",
 	}
 	onSQLite = []string{
-		"{rowid,}", "rowid, ", "{row,}", "(?2 + n * ?3) << 12, ",
 		"{numbers}", "(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers",
-		"{words}", "lower({title} || ' ' || {thesis})",
 		"{id}", "printf('%08x-%04x-7000-8000-%012x', (?2 + n * ?3) >> 16, (?2 + n * ?3) & 65535, n)",
 		"{agent}", "printf('0198bbbb-0000-7000-8000-%012x', {by})",
 		"{nth agent}", "printf('0198bbbb-0000-7000-8000-%012x', n)", "{start}", "strftime('%Y-%m-%d %H:%M:%S', ?2 / 1000, 'unixepoch') || '+00:00'",
@@ -68,6 +66,31 @@ func (h history) write(t testing.TB, db *database.DB, from, to int) {
 	if err := h.fill(t.Context(), db, from, to); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// index makes the predictions from a number on searchable.
+func (h history) index(ctx context.Context, db *database.DB, from int) error {
+	const most = 2000
+	after := ""
+	if from > 1 {
+		after = h.id(from - 1)
+	}
+	for looked := most; looked == most; {
+		err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+			after, looked, err = prediction.IndexWords(ctx, tx, after, most)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// id returns the id of a prediction.
+func (h history) id(n int) string {
+	ms := h.start.Add(h.step * time.Duration(n)).UnixMilli()
+	return fmt.Sprintf("%08x-%04x-7000-8000-%012x", ms>>16, ms&0xffff, n)
 }
 
 // fill adds the predictions with the numbers from..to. The first call must begin with 1.
@@ -104,8 +127,10 @@ func (h history) fill(ctx context.Context, db *database.DB, from, to int) error 
 		`INSERT INTO results (agent_id, id, market_id, horizon_at, sample, created_at, baseline_state, status, resolved_at, edge)
 			SELECT {agent}, {id}, {market}, {later}, FALSE, {at}, 'fixed', CASE WHEN {open} THEN 'open' WHEN {void} THEN 'void' ELSE 'resolved' END,
 				CASE WHEN {open} THEN NULL ELSE {later} END, CASE WHEN {open} OR {void} THEN NULL ELSE n * 7919 % 200000 - 100000 END
-			FROM {numbers}`,
-		`INSERT INTO prediction_words ({rowid,}agent_id, id, words) SELECT {row,}{agent}, {id}, {words} FROM {numbers}`)
+			FROM {numbers}`)
+	if err == nil {
+		err = h.index(ctx, db, from)
+	}
 	if err == nil && db.Kind == database.Postgres {
 		_, err = db.ExecContext(ctx, "VACUUM ANALYZE")
 	}

@@ -50,18 +50,17 @@ type newResult struct {
 	Status           Status        `bun:",type:text"`
 }
 
-// newWords holds the words by which a search finds a new prediction.
+// newWords holds the terms by which a search finds a new prediction.
 type newWords struct {
-	AgentID uuid.UUID `bun:",type:uuid"`
-	ID      uuid.UUID `bun:",type:uuid"`
-	Words   string    `bun:",type:text"`
+	AgentID, ID uuid.UUID
+	terms
 }
 
-// insertions write new predictions with their search words and citations. words[i] are the words of list[i].
-// Unrevealed predictions get no words and citations until their reveal; see reveal.
-func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write {
+// insertions write new predictions with their search terms and citations. found[i] are the terms of list[i].
+// Unrevealed predictions get no terms and citations until their reveal; see reveal.
+func insertions(tx bun.Tx, list []*Prediction, found []terms) []database.Write {
 	rows, results := make([]newRow, len(list)), make([]newResult, len(list))
-	found := make([]newWords, 0, len(list))
+	words := make([]newWords, 0, len(list))
 	for i, p := range list {
 		rows[i] = newRow{
 			AgentID: p.AgentID, ID: p.ID, Title: p.Title, Thesis: p.Thesis, Confidence: p.Confidence, HorizonAt: p.HorizonAt,
@@ -75,15 +74,15 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 			Newcomer: p.Newcomer, Sample: p.Sample, CreatedAt: p.CreatedAt, BaselineState: p.BaselineState, Status: p.Status,
 		}
 		if !p.Unrevealed {
-			found = append(found, newWords{p.AgentID, p.ID, words[i]})
+			words = append(words, newWords{p.AgentID, p.ID, found[i]})
 		}
 	}
 	writes := []database.Write{
 		database.NewInsert("predictions", rows, ""),
 		database.NewInsert("results", results, ""),
 	}
-	if len(found) > 0 {
-		writes = append(writes, wordsWrite(tx, found))
+	if len(words) > 0 {
+		writes = append(writes, wordsWrite(tx, words))
 	}
 	if cited := citationsOf(list); len(cited) > 0 {
 		writes = append(writes, citationsWrite(cited))

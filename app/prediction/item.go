@@ -2,9 +2,9 @@ package prediction
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -17,7 +17,7 @@ type item struct {
 	warnings []string // from the edge
 	refused  error    // the error of the edge, if it refused the draft
 	question string   // the normalised title, for matching markets
-	words    []string // search words of title and thesis; nil in a dry run
+	found    terms    // of title and thesis; empty in a dry run
 }
 
 // newItem keeps nothing of a refused draft. Its texts may be as long as the body, and folding them takes seconds.
@@ -28,21 +28,20 @@ func newItem(agentID uuid.UUID, d Draft, warnings []string, refused error) *item
 	return &item{agentID: agentID, draft: d, warnings: warnings, question: market.QuestionKey(d.Title)}
 }
 
-// cut cuts the search words. It runs before the transaction, which would make others wait.
-func (it *item) cut() {
+// cut cuts the search terms. It runs before the transaction, which would make others wait.
+func (it *item) cut(db bun.IDB) {
 	if it.refused == nil {
-		it.words = wordsOf(it.draft.Title, it.draft.Thesis)
+		it.found = termsOf(db, it.draft.Title, it.draft.Thesis)
 	}
 }
 
-// foundBy returns the search words of the item's prediction. If the draft has no title, the market's question
+// foundBy returns the search terms of the item's prediction. If the draft has no title, the market's question
 // is the title, so its words are known only now.
-func (it *item) foundBy(p *Prediction) string {
-	words := it.words
+func (it *item) foundBy(db bun.IDB, p *Prediction) terms {
 	if it.draft.Title == "" {
-		words = wordsOf(p.Title, p.Thesis)
+		return termsOf(db, p.Title, p.Thesis)
 	}
-	return strings.Join(words, " ")
+	return it.found
 }
 
 // bytes returns the approximate size of the item in memory, in bytes.

@@ -2,9 +2,7 @@ package prediction_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
-	"time"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -82,10 +80,7 @@ func TestListRows(t *testing.T) {
 }
 
 // pastID returns the id of a prediction of past.
-func pastID(n int) string {
-	ms := past.start.Add(past.step * time.Duration(n)).UnixMilli()
-	return fmt.Sprintf("%08x-%04x-7000-8000-%012x", ms>>16, ms&0xffff, n)
-}
+func pastID(n int) string { return past.id(n) }
 
 // TestResolvedOnRows checks that the predictions of an agent on its events cost the same however
 // many it has published on them.

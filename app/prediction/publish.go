@@ -121,7 +121,7 @@ func (p *Publisher) publish(ctx context.Context, w *request, dryRun bool) result
 		return result{answer: answer, err: err}
 	}
 	for _, it := range w.items {
-		it.cut()
+		it.cut(p.db)
 	}
 	return p.committer.do(ctx, w)
 }

@@ -241,7 +241,7 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 		p := &list[i]
 		rows[i], found[i] = revealing{p.AgentID, p.ID, at}, p
 		if !p.erased() {
-			words = append(words, newWords{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)})
+			words = append(words, newWords{p.AgentID, p.ID, termsOf(tx, p.Title, p.Thesis)})
 		}
 	}
 	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {

@@ -54,7 +54,7 @@ func TestSearchPages(t *testing.T) {
 			past.write(t, db, 1, size)
 			add := "UPDATE prediction_words SET words = words || ' old' WHERE id < ?"
 			if kind == database.Postgres {
-				add = "UPDATE prediction_words SET words = words || '{old}' WHERE id < ?"
+				add = "UPDATE prediction_words SET words = words || '" + prediction.WordKeys("old") + "' WHERE id < ?"
 			}
 			if _, err := db.ExecContext(t.Context(), add, pastID(old+1)); err != nil {
 				t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // The search index of Postgres has no order: to find the newest matches it would have to read all of them. So
-// the index also holds the spans of time that a prediction was published in. A span is named by the first nine
+// the index also holds the spans of time that a prediction was published in. A span is known by the first nine
 // to four hexadecimal digits of an id, and lasts from 4 seconds to 50 days. A search starts where the previous
 // page ended and looks back, each time many times further than before, until it has enough matches. It
 // therefore reads only a few times as many matches as it needs, even on the last page.
@@ -23,8 +23,7 @@ import (
 // nothing, the search asks for all matches at once. It gives that up if there are too many, and looks further back.
 
 const (
-	// longDigits and shortDigits are the number of hexadecimal digits in the names of the shortest and of the
-	// longest spans. prediction_spans in the migration has the same numbers.
+	// longDigits and shortDigits are the number of hexadecimal digits of the shortest and of the longest spans.
 	longDigits, shortDigits = 9, 4
 	// spanFan is how many spans make up one span of the next length.
 	spanFan = 16
@@ -55,9 +54,9 @@ func (f *Filter) inSpans(ctx context.Context, db bun.IDB, p *database.Planned, a
 	if err != nil {
 		return nil, err
 	}
-	words := p.Value(pgdialect.Array(cutWords(f.Words)))
+	keys := p.Value(pgdialect.Array(wordKeys(cutWords(f.Words))))
 	matches := func() *bun.SelectQuery {
-		return db.NewSelect().TableExpr("prediction_words AS w").Column("w.agent_id", "w.id").Where("w.words @> (SELECT ?::text[])", words)
+		return db.NewSelect().TableExpr("prediction_words AS w").Column("w.agent_id", "w.id").Where("w.words @> (SELECT ?::bigint[])", keys)
 	}
 	older := func(q *bun.SelectQuery) *bun.SelectQuery {
 		if after != nil {
@@ -66,7 +65,7 @@ func (f *Filter) inSpans(ctx context.Context, db bun.IDB, p *database.Planned, a
 		return q.OrderExpr("w.id DESC")
 	}
 	within := func(looks []string) *bun.SelectQuery {
-		look := older(matches().Where("w.words && string_to_array(looks.spans, ' ')"))
+		look := older(matches().Where("w.words && looks.spans::bigint[]"))
 		return db.NewSelect().TableExpr("unnest((SELECT ?::text[])) AS looks (spans)", p.Value(pgdialect.Array(looks))).
 			Join("CROSS JOIN LATERAL (? LIMIT (SELECT ?::bigint)) AS found", look, p.Value(limit)).ColumnExpr("found.*")
 	}
@@ -85,8 +84,8 @@ func (f *Filter) inSpans(ctx context.Context, db bun.IDB, p *database.Planned, a
 	return most(found).With("near", near).With("at_once", atOnce).With("known", known), nil
 }
 
-// looksBack returns the spans of each look, joined with spaces. The looks go back from the first prediction of
-// the page to the oldest one.
+// looksBack returns the keys of the spans of each look, as literals of Postgres. The looks go back from the first
+// prediction of the page to the oldest one.
 func looksBack(ctx context.Context, db bun.IDB, after *place, limit int) (looks []string, err error) {
 	p := database.NewPlanned(db)
 	ids := func() *bun.SelectQuery {
@@ -108,14 +107,18 @@ func looksBack(ctx context.Context, db bun.IDB, after *place, limit int) (looks 
 	}
 	growth := int64(max(min(maxGrowth, mostFound/limit), 1))
 	for _, spans := range spansBack(spanNumber(from), spanNumber(first), spanNumber(oldest), growth) {
-		looks = append(looks, strings.Join(spans, " "))
+		texts := make([]string, len(spans))
+		for i, key := range spans {
+			texts[i] = strconv.FormatInt(key, 10)
+		}
+		looks = append(looks, "{"+strings.Join(texts, ",")+"}")
 	}
 	return looks, nil
 }
 
-// spansBack lists the spans of each look. Together they cover the time from one shortest span back to an older
+// spansBack lists the keys of the spans of each look. Together they cover the time from one shortest span back to an older
 // one. The first look ends at first. Each further one covers at most growth times what the looks before it cover.
-func spansBack(from, first, oldest, growth int64) (looks [][]string) {
+func spansBack(from, first, oldest, growth int64) (looks [][]int64) {
 	covered := int64(0)
 	for next := from; next >= oldest; next = from - covered {
 		spans, units := spansWithin(next, oldest, max(growth*covered, from-first+1))
@@ -124,9 +127,9 @@ func spansBack(from, first, oldest, growth int64) (looks [][]string) {
 	return looks
 }
 
-// spansWithin lists spans that go back from next and cover at most the given units of time. They grow as soon as
+// spansWithin lists the keys of spans that go back from next and cover at most the given units of time. They grow as soon as
 // a longer span ends where the next one must, and fits.
-func spansWithin(next, oldest, most int64) (spans []string, units int64) {
+func spansWithin(next, oldest, most int64) (spans []int64, units int64) {
 	digits, length := longDigits, int64(1)
 	for next >= oldest {
 		for digits > shortDigits && length*spanFan <= most && (next+1)%(length*spanFan) == 0 {
@@ -135,7 +138,7 @@ func spansWithin(next, oldest, most int64) (spans []string, units int64) {
 		if units+length > most {
 			break
 		}
-		spans, units, next = append(spans, spanName(uint64(next/length), digits)), units+length, next-length
+		spans, units, next = append(spans, spanKey(next/length, digits)), units+length, next-length
 	}
 	return spans, units
 }
@@ -146,11 +149,16 @@ func spanNumber(id uuid.UUID) int64 {
 	return n
 }
 
-// spanName returns the name of a span in prediction_words.
-func spanName(n uint64, digits int) string {
-	name := strconv.FormatUint(n|1<<(4*digits), 16)[1:]
-	if digits > 8 {
-		name = name[:8] + "-" + name[8:]
+// spansOf lists the keys of all spans that an id is in, the longest one first.
+func spansOf(id uuid.UUID) []int64 {
+	keys := make([]int64, 0, longDigits-shortDigits+1)
+	n := spanNumber(id)
+	for digits := shortDigits; digits <= longDigits; digits++ {
+		keys = append(keys, spanKey(n>>(4*(longDigits-digits)), digits))
 	}
-	return "@" + name
+	return keys
 }
+
+// spanKey returns the key of a span in the index: the number of its digits, and below it the digits. It isn't negative,
+// unlike the key of a word.
+func spanKey(n int64, digits int) int64 { return int64(digits)<<(4*longDigits) | n }

@@ -69,7 +69,7 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	list := []*Prediction{p}
 	writes := append(marketCountWrites(list), talliesWrite([]*Tally{&tally}))
 	if !p.Unrevealed {
-		writes = append(writes, wordsWrite(tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}}))
+		writes = append(writes, wordsWrite(tx, []newWords{{p.AgentID, p.ID, termsOf(tx, p.Title, p.Thesis)}}))
 	}
 	if cited := citationsOf(list); len(cited) > 0 {
 		writes = append(writes, citationsWrite(cited))

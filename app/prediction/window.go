@@ -318,7 +318,7 @@ func (s Store) checks(w walk, p *database.Planned) (fits, shown []condition) {
 		check(ofResult, "s.status = ?", p.Value(w.rest.Status))
 	}
 	if w.rest.Words != "" {
-		check(ofWords, "x.words @> ?::text[]", p.Value(pgdialect.Array(cutWords(w.rest.Words))))
+		check(ofWords, "x.words @> ?::bigint[]", p.Value(pgdialect.Array(wordKeys(cutWords(w.rest.Words)))))
 	}
 	if w.texts && !s.viewer.Admin {
 		shown = []condition{of(ofPrediction, textsShown), {agent.ShowsTexts("w.agent_id"), nil}}

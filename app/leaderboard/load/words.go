@@ -36,27 +36,8 @@ func thesis(number int) string {
 	return strings.Join(words, " ")
 }
 
-// IndexWords adds the loaded predictions to the search index over titles and theses, as publishing
-// does one by one.
+// IndexWords adds the loaded predictions to the search index over titles and theses, two thousand at a time.
 func IndexWords(ctx context.Context, db *database.DB) error {
-	if db.Kind == database.SQLite {
-		return indexOnSQLite(ctx, db)
-	}
-	for _, s := range []string{
-		`INSERT INTO prediction_words (agent_id, id, words)
-			SELECT agent_id, id, array_remove(regexp_split_to_array(lower(title || ' ' || thesis), '[^a-z0-9]+'), '') || prediction_spans(id)
-			FROM predictions`,
-		"ANALYZE prediction_words",
-	} {
-		if _, err := db.ExecContext(ctx, s); err != nil {
-			return fmt.Errorf("load: index words: %w", err)
-		}
-	}
-	return prediction.MergeWords(ctx, db) // as the job of a node does every second
-}
-
-// indexOnSQLite indexes two thousand predictions at a time.
-func indexOnSQLite(ctx context.Context, db *database.DB) error {
 	const most = 2000
 	after := ""
 	for looked := most; looked == most; {
@@ -68,5 +49,11 @@ func indexOnSQLite(ctx context.Context, db *database.DB) error {
 			return fmt.Errorf("load: index words: %w", err)
 		}
 	}
-	return nil
+	if db.Kind == database.SQLite {
+		return nil
+	}
+	if _, err := db.ExecContext(ctx, "ANALYZE prediction_words"); err != nil {
+		return fmt.Errorf("load: index words: %w", err)
+	}
+	return prediction.MergeWords(ctx, db) // as the job of a node does every second
 }
