@@ -127,7 +127,7 @@ func newEncoder(brotliQuality, gzipLevel int, zstdLevel zstd.EncoderLevel) *enco
 }
 
 // thorough is for answers that are made once and sent often. Higher levels save one or two per cent. quick takes about
-// half the time, and its forms are up to a tenth larger; see decisions/0011.
+// half the time, and its forms are up to a tenth larger; see docs/decisions/0011-speed.md.
 var (
 	thorough = newEncoder(5, 5, zstd.SpeedBetterCompression)
 	quick    = newEncoder(3, 1, zstd.SpeedFastest)
