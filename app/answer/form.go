@@ -27,7 +27,7 @@ const (
 var (
 	// Codings has the smallest one first, for an answer that is made once and sent often.
 	Codings = []string{Brotli, Zstd, Gzip}
-	// QuickCodings has the fastest ones first, for an answer that a request makes; see Answer.Quick.
+	// QuickCodings is for an answer that a request makes. Brotli is the slowest, so it is last.
 	QuickCodings = []string{Zstd, Gzip, Brotli}
 )
 
@@ -49,8 +49,8 @@ type Answer struct {
 	Value any
 	// StaleSince is the Side.StaleSince of the read that made the answer. A Cache sets it.
 	StaleSince time.Time
-	// Quick makes the forms with less effort, for an answer that few requests get. Set it before the first call of Form.
-	Quick bool
+	// SentOften makes the forms with more effort. Set it before the first call of Form.
+	SentOften bool
 
 	tag        string
 	plain      Form
@@ -76,9 +76,9 @@ func (a *Answer) Form(coding string) *Form {
 	}
 	c := &a.compressed[i]
 	c.once.Do(func() {
-		e := thorough
-		if a.Quick {
-			e = quick
+		e := quick
+		if a.SentOften {
+			e = thorough
 		}
 		c.form = Form{Body: e.encode(a.plain.Body, coding), Coding: coding, ETag: `"` + a.tag + "-" + coding + `"`}
 		a.packed.Add(int64(len(c.form.Body)))
@@ -126,8 +126,8 @@ func newEncoder(brotliQuality, gzipLevel int, zstdLevel zstd.EncoderLevel) *enco
 	return e
 }
 
-// thorough is for answers that are made once and sent often. Higher levels save one or two per cent. quick takes about
-// half the time, and its forms are up to a tenth larger; see docs/decisions/0011-speed.md.
+// thorough is for answers that are sent often. Higher levels save one or two per cent. With gzip, quick takes about half
+// the time, and its forms are about a tenth larger; see docs/decisions/0011-speed.md.
 var (
 	thorough = newEncoder(5, 5, zstd.SpeedBetterCompression)
 	quick    = newEncoder(3, 1, zstd.SpeedFastest)

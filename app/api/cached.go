@@ -108,7 +108,7 @@ func (a *API) load(
 	return a.answers.Load(c.UserContext(), query, func(ctx context.Context) (*answer.Answer, error) {
 		finish := func() (made *answer.Answer, err error) {
 			if made, err = produce(ctx); err == nil {
-				made.Quick = !shared
+				made.SentOften = shared
 				httpserver.Preferred(made, coding)
 			}
 			return made, err
@@ -154,7 +154,6 @@ func encoded(value any) (*answer.Answer, error) {
 func respondOwn(c *fiber.Ctx, value any) error {
 	a, err := encoded(value)
 	if err == nil {
-		a.Quick = true
 		sendAnswer(c, a, ownCaching)
 	}
 	return err

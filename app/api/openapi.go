@@ -25,7 +25,9 @@ func document(baseURL string) ([]byte, error) {
 func (a *API) openAPI() fiber.Handler {
 	once := sync.OnceValues(func() (*answer.Answer, error) {
 		body, err := document(a.Config.BaseURL)
-		return answer.New(body, answer.Digest(body)), err
+		made := answer.New(body, answer.Digest(body))
+		made.SentOften = true
+		return made, err
 	})
 	return func(c *fiber.Ctx) error {
 		doc, err := once()

@@ -137,9 +137,7 @@ func respondStats(c *fiber.Ctx, stats statsWire) error {
 	if err != nil {
 		return err
 	}
-	made := answer.New(body, answer.Digest(tagged))
-	made.Quick = true
-	form := *httpserver.Preferred(made, httpserver.QuickCoding(c.Context()))
+	form := *httpserver.Preferred(answer.New(body, answer.Digest(tagged)), httpserver.QuickCoding(c.Context()))
 	form.ETag = "W/" + form.ETag
 	sendForm(c.Context(), &form, ownCaching)
 	return nil

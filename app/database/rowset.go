@@ -21,10 +21,10 @@ import (
 
 // ExecRows runs a statement that reads rows as the table v. The table has one column per field,
 // typed by the fields' bun tags: uuid, text, bytea, bigint, double precision, boolean, jsonb,
-// timestamptz or, on Postgres only, bigint[]. Nil pointers and zero values of fields tagged nullzero become NULL. rows must not be
-// empty. Postgres gets one array per column in its binary format, because parsing tens of thousands
-// of literals, or the same in JSON, takes longer than writing the rows. Postgres plans the
-// statement for each call.
+// timestamptz or, on Postgres only, bigint[]. Nil pointers and zero values of fields tagged nullzero
+// become NULL. rows must not be empty. Postgres gets one array per column in its binary format,
+// because parsing tens of thousands of literals, or the same in JSON, takes longer than writing the
+// rows. Postgres plans the statement for each call.
 func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
 	if !IsPostgres(tx) {
 		return tx.NewRaw("WITH v ("+namesOf(fieldsOf[T](tx))+") AS (?) "+statement, tx.NewValues(&rows)).Exec(ctx)
@@ -148,6 +148,7 @@ func tableOf[T any](db bun.IDB, rows []T, others int) (table string, columns []a
 // joined returns the numbers of a bigint[] field of all rows as one array, and where those of each row begin and end in
 // it, from 1.
 func joined(rows reflect.Value, f *schema.Field) (all, first, last column[pgtype.Int8]) {
+	all = column[pgtype.Int8]{} // nil would be NULL
 	number := func(n int) pgtype.Int8 { return pgtype.Int8{Int64: int64(n), Valid: true} }
 	for i := range rows.Len() {
 		first = append(first, number(len(all)+1))

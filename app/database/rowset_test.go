@@ -106,12 +106,12 @@ func TestRowsOfLists(t *testing.T) {
 	db := dbtest.Open(t, database.Postgres)
 	want := []rowOfNumbers{{"three", []int64{3, -1, 1 << 62}, 1}, {"none", []int64{}, 2}, {"nil", nil, 3}, {"one", []int64{-7}, 4}}
 	err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
-		for _, table := range []string{"numbers", "others"} {
+		for _, table := range []string{"numbers", "others", "empty"} {
 			if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE "+table+" (name TEXT, list BIGINT[] NOT NULL, last BIGINT)"); err != nil {
 				return err
 			}
 		}
-		err := database.ExecWrites(ctx, tx, database.NewInsert("others", want[:1], ""), database.NewInsert("numbers", want, ""))
+		err := database.ExecWrites(ctx, tx, database.NewInsert("others", want[:1], ""), database.NewInsert("empty", want[1:2], ""), database.NewInsert("numbers", want, ""))
 		if err != nil {
 			return err
 		}

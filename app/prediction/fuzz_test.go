@@ -4,6 +4,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // FuzzEvidence checks that an accepted address is absolute, has the scheme http or https, and names no user.
@@ -24,18 +27,22 @@ func FuzzEvidence(f *testing.F) {
 	})
 }
 
-// FuzzWords checks that the words of any text are short, in lower case, and listed once.
+// FuzzWords checks that the words of any text are short and listed once, and that no word has the key of a span.
 func FuzzWords(f *testing.F) {
 	for _, seed := range []string{"Will it rain?", "ǅ İ ß", "\xff\x00", strings.Repeat("x", 1000), "a-b_c 1.5"} {
 		f.Add(seed, seed)
 	}
+	db := dbtest.Open(f, database.SQLite)
 	f.Fuzz(func(t *testing.T, title, thesis string) {
 		seen := map[string]bool{}
-		for _, word := range sorted(wordsOf(title, thesis)) {
-			if len(word) > maxWord || word == "" || seen[word] {
+		for _, word := range strings.Fields(termsOf(db, title, thesis).words) {
+			if len(word) > maxWord || seen[word] {
 				t.Errorf("title %q and thesis %q give the word %q", title, thesis, word)
 			}
 			seen[word] = true
+			if key := wordKeys([]string{word})[0]; key >= 0 {
+				t.Errorf("the word %q has the key of a span, %d", word, key)
+			}
 		}
 	})
 }

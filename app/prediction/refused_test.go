@@ -18,7 +18,7 @@ func TestRefusedDraftsAreNotFolded(t *testing.T) {
 	db := dbtest.Open(t, database.SQLite)
 	long := Draft{Title: strings.Repeat("\uFDFA", MaxTitle+1), Thesis: strings.Repeat("a ", 10)}
 	it := newItem(uuid.New(), long, nil, errors.New("too long"))
-	if it.cut(db); it.bytes() != 0 || it.question != "" || it.found.words != "" {
+	if it.cut(db); it.bytes() != 0 || it.question != "" || it.found.words != "" || it.found.keys != nil {
 		t.Errorf("%d bytes, the question %q and the words %q are kept", it.bytes(), it.question, it.found.words)
 	}
 	it = newItem(uuid.New(), Draft{Title: "Will it?", Thesis: "Yes."}, nil, nil)

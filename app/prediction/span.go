@@ -116,8 +116,8 @@ func looksBack(ctx context.Context, db bun.IDB, after *place, limit int) (looks 
 	return looks, nil
 }
 
-// spansBack lists the keys of the spans of each look. Together they cover the time from one shortest span back to an older
-// one. The first look ends at first. Each further one covers at most growth times what the looks before it cover.
+// spansBack lists the keys of the spans of each look. Together they cover the time from one shortest span back to an
+// older one. The first look ends at first. Each further one covers at most growth times what the looks before it cover.
 func spansBack(from, first, oldest, growth int64) (looks [][]int64) {
 	covered := int64(0)
 	for next := from; next >= oldest; next = from - covered {
@@ -127,8 +127,8 @@ func spansBack(from, first, oldest, growth int64) (looks [][]int64) {
 	return looks
 }
 
-// spansWithin lists the keys of spans that go back from next and cover at most the given units of time. They grow as soon as
-// a longer span ends where the next one must, and fits.
+// spansWithin lists the keys of spans that go back from next and cover at most the given units of time. They grow
+// as soon as a longer span ends where the next one must, and fits.
 func spansWithin(next, oldest, most int64) (spans []int64, units int64) {
 	digits, length := longDigits, int64(1)
 	for next >= oldest {

@@ -43,9 +43,9 @@ func sorted[T cmp.Ordered](list []T) []T {
 	return slices.Compact(list)
 }
 
-// wordKeys returns the numbers that Postgres indexes in place of words. It compares numbers several times faster than
-// texts. The key of a word is its XXH64, made negative, because the keys of spans aren't. Two words have the same key with
-// a probability of 2^-63.
+// wordKeys returns the numbers that Postgres indexes in place of words, because it compares them faster; see
+// docs/decisions/0010-libraries-and-engines.md. The key of a word is its XXH64, made negative, because the keys of spans
+// aren't. Two words have the same key with a probability of 2^-63.
 func wordKeys(words []string) []int64 {
 	keys := make([]int64, len(words))
 	for i, word := range words {
@@ -93,7 +93,7 @@ func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 	if database.IsPostgres(tx) {
 		keyed := make([]keyedWords, len(rows))
 		for i, r := range rows {
-			keyed[i] = keyedWords{r.AgentID, r.ID, append(r.keys, spansOf(r.ID)...)}
+			keyed[i] = keyedWords{r.AgentID, r.ID, slices.Concat(r.keys, spansOf(r.ID))}
 		}
 		return database.NewInsert("prediction_words", keyed, "")
 	}

@@ -177,7 +177,9 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)
 	c := cachetest.Open(t, cache.Memory)
-	answer.Compress(nil, answer.Zstd) // creates the encoder's channels outside of the bubble
+	outside := answer.New(nil, "")
+	outside.SentOften = true
+	outside.Form(answer.Zstd) // creates the encoder's channels outside of the bubble
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		a, b := node(db, c), node(db, c)

@@ -132,7 +132,9 @@ func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *answer.Form {
 		last = s.end()
 	}
 	plain := s.close(bytes.Clone(s.body[:s.ends[n]]), last, stale)
-	kept.CompareAndSwap(nil, answer.New(plain, s.formTag(n, stale)))
+	made := answer.New(plain, s.formTag(n, stale))
+	made.SentOften = true
+	kept.CompareAndSwap(nil, made)
 	return kept.Load().Form(coding)
 }
 

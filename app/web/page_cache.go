@@ -189,7 +189,7 @@ func (p *pageCache) make(ctx context.Context, c *fiber.Ctx, a address, k *route)
 			return nil, err
 		}
 	}
-	page.Quick = k.cost(c, a) != httpserver.Shared
+	page.SentOften = k.cost(c, a) == httpserver.Shared
 	preferred(c, page)
 	return page, nil
 }
