@@ -73,6 +73,10 @@ func (s *Server) takePlace(places *Places, c net.Conn) (leave func(), err error)
 	return places.enter(addrKey(addr), appendBlock(nil, addr)...)
 }
 
+// mostDiscarded is how many bytes after a refusal are read. Many clients send their whole body before they read the
+// refusal, so it is several times what a body may have.
+const mostDiscarded = 4 << 20
+
 // strictConn is the connection of a client.
 type strictConn struct {
 	net.Conn
@@ -101,7 +105,7 @@ func (c *strictConn) Read(p []byte) (int, error) {
 
 // Close lets the client receive a refusal that was sent before the whole request was read (400, 413, 431).
 // Closing a socket with unread bytes resets the connection, and a reset discards what was just written. If
-// there is unread input, Close first ends the sending side and then reads at most 1 MiB for at most a
+// there is unread input, Close first ends the sending side and then reads at most mostDiscarded for at most a
 // second.
 func (c *strictConn) Close() error {
 	// The client may connect again as soon as it sees the end.
@@ -115,7 +119,7 @@ func (c *strictConn) Close() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.unread.Load() {
 		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(time.Second)) == nil {
 			// The error doesn't matter: the connection is closed next.
-			_, _ = io.CopyN(io.Discard, c.Conn, 1<<20)
+			_, _ = io.CopyN(io.Discard, c.Conn, mostDiscarded)
 		}
 	}
 	return c.Conn.Close()

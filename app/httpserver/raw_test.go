@@ -176,7 +176,7 @@ func TestARefusedBodyIsStillTaken(t *testing.T) {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-	const piece, pieces = 4 << 10, 150
+	const piece, pieces = 4 << 10, 900
 	if _, err := fmt.Fprintf(conn, "POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", piece*pieces); err != nil {
 		t.Fatal(err)
 	}
