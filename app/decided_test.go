@@ -27,7 +27,7 @@ func TestDecidedMarketTakesNoPredictions(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer db.Close()
-			seen := database.Now(time.Now().Add(-48 * time.Hour))
+			seen := database.Stored(time.Now().Add(-48 * time.Hour))
 			gone := market.Market{ID: "vanished", Source: "polymarket", Question: "Where is it?", Title: "Where is it?", Outcomes: []string{"Yes", "No"},
 				Prices: []float64{0.6, 0.4}, Active: true, ClosesAt: seen.AddDate(1, 0, 0), MatchKey: "where is it", FirstSeenAt: seen, ObservedAt: seen}
 			if _, err := db.NewInsert().Model(&gone).Exec(t.Context()); err != nil {

@@ -137,7 +137,7 @@ func TestAlertsOfTheWholeProgram(t *testing.T) {
 				}
 			}
 			for range 30 {
-				id, at := database.NewID(time.Now()), database.Now(time.Now())
+				id, at := database.NewID(time.Now()), database.Stored(time.Now())
 				exec("INSERT INTO agents (id, handle, name, kind, status, sample, created_at) VALUES (?, ?, 'x', 'agent', 'active', FALSE, ?)", id, id.String(), at)
 			}
 			settings := []string{"DATABASE_URL=" + url, "ALERT_WEBHOOK_URL=" + room.URL}

@@ -167,7 +167,7 @@ func decideLate(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	now := database.Now(time.Now())
+	now := database.Stored(time.Now())
 	published := now.AddDate(0, 0, -34)
 	m := market.Market{ID: "undated", Source: "polymarket", Question: "Was it lit?", Title: "Was it lit?", Outcomes: []string{"Yes", "No"}, Category: lateCategory,
 		Closed: true, ClosedAt: now.AddDate(0, 0, -33), MatchKey: "was it lit", FirstSeenAt: published, ObservedAt: now}

@@ -55,7 +55,7 @@ func (s Store) Create(ctx context.Context, tx bun.Tx, actor, name, password stri
 	if err := checkPassword(password); err != nil {
 		return nil, err
 	}
-	at := database.Now(now)
+	at := database.Stored(now)
 	a := &Admin{ID: database.NewID(at), Name: name, Password: hashPassword(password), CreatedAt: at}
 	res, err := tx.NewInsert().Model(a).On("CONFLICT DO NOTHING").Exec(ctx)
 	if err != nil {

@@ -307,7 +307,7 @@ func TestOneBlockLocksNoAdminOut(t *testing.T) {
 		})
 		// Reaching the limit takes a second of computing, so put the count just below.
 		const below = "INSERT INTO admin_attempts (subject, since, failures) VALUES ('b:ada|2001:db8:1::/48', ?, 31)"
-		if _, err := db.ExecContext(t.Context(), below, database.Now(start)); err != nil {
+		if _, err := db.ExecContext(t.Context(), below, database.Stored(start)); err != nil {
 			t.Fatal(err)
 		}
 		codes := map[string]int{}
@@ -335,7 +335,7 @@ func TestOneBlockTriesFewNames(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		const below = "INSERT INTO admin_attempts (subject, since, failures) VALUES ('j:2001:db8:1::/48', ?, 239)"
-		if _, err := db.ExecContext(t.Context(), below, database.Now(start)); err != nil {
+		if _, err := db.ExecContext(t.Context(), below, database.Stored(start)); err != nil {
 			t.Fatal(err)
 		}
 		for i, want := range []string{"invalid_sign_in", "rate_limited", "rate_limited"} {
@@ -437,7 +437,7 @@ func TestOneAddressLocksNoAdminOut(t *testing.T) {
 		}
 		// An attack from many addresses reaches the last limit, so put its count just below.
 		const below = "INSERT INTO admin_attempts (subject, since, failures) VALUES ('n:ada', ?, 199)"
-		if _, err := db.ExecContext(t.Context(), below, database.Now(start)); err != nil {
+		if _, err := db.ExecContext(t.Context(), below, database.Stored(start)); err != nil {
 			t.Fatal(err)
 		}
 		for i, want := range []string{"invalid_sign_in", "rate_limited"} {

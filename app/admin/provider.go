@@ -39,7 +39,7 @@ func (s Store) BeginFlow(ctx context.Context, db *database.DB, address string, n
 	if err := s.count(ctx, db, now, ofAddress(address)...); err != nil {
 		return "", err
 	}
-	now = database.Now(now)
+	now = database.Stored(now)
 	secret = NewToken()
 	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.NewDelete().Model((*flow)(nil)).Where("expires_at <= ?", now).Exec(ctx); err != nil {
@@ -59,7 +59,7 @@ func (s Store) BeginFlow(ctx context.Context, db *database.DB, address string, n
 func (Store) EndFlow(ctx context.Context, db *database.DB, secret string, now time.Time) error {
 	f := &flow{Hash: hashToken(secret)}
 	// Read first, so that a made-up secret doesn't take the database's write lock.
-	err := db.Reader.NewSelect().Model(f).WherePK().Where("expires_at > ?", database.Now(now)).Scan(ctx)
+	err := db.Reader.NewSelect().Model(f).WherePK().Where("expires_at > ?", database.Stored(now)).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNoFlow
 	}
@@ -108,7 +108,7 @@ func (s Store) SignInPerson(
 func (s Store) ofPerson(
 	ctx context.Context, tx bun.Tx, who identity.Person, now time.Time,
 ) (a *Admin, made bool, err error) {
-	wanted, at := nameFrom(who.Name), database.Now(now)
+	wanted, at := nameFrom(who.Name), database.Stored(now)
 	for n := 1; n < 1000; n++ {
 		if a, err = s.bySubject(ctx, tx, who); a != nil || err != nil {
 			return a, false, err

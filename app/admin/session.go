@@ -57,7 +57,7 @@ func hashToken(token string) []byte {
 func (Store) StartSession(
 	ctx context.Context, tx bun.Tx, a *Admin, address string, now time.Time,
 ) (token string, err error) {
-	now = database.Now(now)
+	now = database.Stored(now)
 	if _, err := tx.NewDelete().Model((*Session)(nil)).Where("expires_at <= ? OR seen_at <= ?", now, now.Add(-IdleLife)).Exec(ctx); err != nil {
 		return "", fmt.Errorf("clear admin sessions: %w", err)
 	}
@@ -78,7 +78,7 @@ func (Store) FindSession(ctx context.Context, db bun.IDB, token string, now time
 	if len(token) != base64.RawURLEncoding.EncodedLen(32) {
 		return nil, nil, ErrNoSession
 	}
-	now = database.Now(now)
+	now = database.Stored(now)
 	row := new(struct {
 		Session `bun:",extend"`
 		Admin   *Admin `bun:"rel:belongs-to,join:admin_id=id"`
@@ -99,7 +99,7 @@ func (Store) FindSession(ctx context.Context, db bun.IDB, token string, now time
 // NoteUse stores that a session that FindSession returned is used, at most once a minute. Sessions that aren't used
 // end.
 func (Store) NoteUse(ctx context.Context, db bun.IDB, n *Session, now time.Time) error {
-	now = database.Now(now)
+	now = database.Stored(now)
 	if !n.SeenAt.Before(now.Add(-seenEvery)) {
 		return nil
 	}

@@ -173,7 +173,7 @@ func (Store) spent(ctx context.Context, db bun.IDB, now time.Time, limits []limi
 		subjects[i] = limits[i].subject
 	}
 	var rows []attempts
-	err := db.NewSelect().Model(&rows).Where("subject IN (?)", bun.List(subjects)).Where("since > ?", database.Now(now).Add(-failWindow)).Scan(ctx)
+	err := db.NewSelect().Model(&rows).Where("subject IN (?)", bun.List(subjects)).Where("since > ?", database.Stored(now).Add(-failWindow)).Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read failed sign-ins: %w", err)
 	}
@@ -194,7 +194,7 @@ func tooMany(since, now time.Time) error {
 
 // count counts an attempt against each limit in turn, and stops at the first one that is exceeded.
 func (Store) count(ctx context.Context, db *database.DB, now time.Time, limits ...limit) error {
-	now = database.Now(now)
+	now = database.Stored(now)
 	var refused error // returned after the commit, because a refused attempt counts
 	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.NewDelete().Model((*attempts)(nil)).Where("since <= ?", now.Add(-failWindow)).Exec(ctx); err != nil {

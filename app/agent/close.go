@@ -46,13 +46,13 @@ func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID, now time.Time
 	}
 	a.Handle, a.Visibility = "closed-"+strings.ToLower(base32.StdEncoding.EncodeToString([]byte(rand.Text())))[:8], TextsHidden
 	a.Profile = publicProfile(a)
-	a.Issuer, a.Subject, a.Owner, a.LastSeenAt, a.ClosedAt = "", "", "", time.Time{}, database.Now(now)
+	a.Issuer, a.Subject, a.Owner, a.LastSeenAt, a.ClosedAt = "", "", "", time.Time{}, database.Stored(now)
 	_, err = tx.NewUpdate().Model(a).WherePK().Column("handle", "handle_key", "name", "name_key", "search_name", "model", "framework", "description", "homepage",
 		"visibility", "issuer", "subject", "owner", "last_seen_at", "closed_at").Exec(ctx)
 	if err != nil {
 		return nil, n, fmt.Errorf("close an account: %w", err)
 	}
-	return a, n, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents, generation.Texts))
+	return a, n, errors.Join(bump(ctx, tx), generation.Move(ctx, tx, generation.Agents, generation.Texts))
 }
 
 // open is like Lock, but returns 403 account_closed for a closed account.
@@ -136,9 +136,9 @@ func (Store) reserveIdentity(ctx context.Context, tx bun.Tx, a *Agent, now time.
 		Hash     []byte
 		ClosedAt time.Time
 	}
-	rows := []row{{Hash: hash("handle", a.Handle), ClosedAt: database.Now(now)}}
+	rows := []row{{Hash: hash("handle", a.Handle), ClosedAt: database.Stored(now)}}
 	if a.Subject != "" {
-		rows = append(rows, row{Hash: hash("subject", a.Issuer, a.Subject), ClosedAt: database.Now(now)})
+		rows = append(rows, row{Hash: hash("subject", a.Issuer, a.Subject), ClosedAt: database.Stored(now)})
 	}
 	if _, err := tx.NewInsert().Model(&rows).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
 		return fmt.Errorf("keep the handle of a closed account: %w", err)
@@ -248,7 +248,7 @@ func (Store) NotErased(ctx context.Context, db bun.IDB, before time.Time, limit 
 
 // Erased records that all texts of a closed account are erased.
 func (Store) Erased(ctx context.Context, db bun.IDB, id uuid.UUID, now time.Time) error {
-	_, err := db.NewUpdate().Model((*Agent)(nil)).Set("erased_at = ?", database.Now(now)).
+	_, err := db.NewUpdate().Model((*Agent)(nil)).Set("erased_at = ?", database.Stored(now)).
 		Where("id = ?", id).Where("closed_at IS NOT NULL").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("note that an account is erased: %w", err)
@@ -258,7 +258,7 @@ func (Store) Erased(ctx context.Context, db bun.IDB, id uuid.UUID, now time.Time
 
 // ClosedSince lists the accounts that were closed at since or later.
 func (Store) ClosedSince(ctx context.Context, db bun.IDB, since time.Time) (ids []uuid.UUID, err error) {
-	err = db.NewSelect().Model((*Agent)(nil)).Column("id").Where("closed_at IS NOT NULL").Where("closed_at >= ?", database.Now(since)).
+	err = db.NewSelect().Model((*Agent)(nil)).Column("id").Where("closed_at IS NOT NULL").Where("closed_at >= ?", database.Stored(since)).
 		OrderExpr("id").Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("list closed accounts: %w", err)

@@ -65,12 +65,12 @@ func (g *Grant) utc() *Grant {
 // sooner, unless RenewGrant extends it. OpenGrant returns ErrNoCredential if the agent was disabled
 // or the approving key has ended.
 func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, until, now time.Time) error {
-	now = database.Now(now)
+	now = database.Stored(now)
 	ends, err := s.endOf(ctx, tx, g.AgentID, g.Credential, now)
 	if err != nil {
 		return err
 	}
-	g.CreatedAt, g.RenewedAt, g.ExpiresAt = now, now, earlier(database.Now(until), ends)
+	g.CreatedAt, g.RenewedAt, g.ExpiresAt = now, now, earlier(database.Stored(until), ends)
 	beyond := tx.NewSelect().Model((*Grant)(nil)).Column("id").Where("agent_id = ?", g.AgentID).
 		OrderExpr("expires_at > ? DESC, renewed_at DESC, id", now).Limit(MaxGrants).Offset(MaxGrants - 1)
 	ended, err := endGrants(ctx, tx, "id IN (?)", beyond)
@@ -89,7 +89,7 @@ func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, until, now ti
 // RenewGrant extends a grant to GrantLifetime from now, but not beyond the end of its key. It
 // returns ErrNoCredential if the grant has ended, the agent was disabled or the key has ended.
 func (s Store) RenewGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Time) error {
-	now = database.Now(now)
+	now = database.Stored(now)
 	ends, err := s.endOf(ctx, tx, g.AgentID, g.Credential, now)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s Store) RenewGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Tim
 func (Store) StoreAccessToken(
 	ctx context.Context, tx bun.Tx, g *Grant, hash []byte, now time.Time,
 ) (ends time.Time, err error) {
-	now = database.Now(now)
+	now = database.Stored(now)
 	session := &Session{
 		Hash: hash, AgentID: g.AgentID, Credential: g.Credential, GrantID: g.ID, Scope: g.Scope,
 		CreatedAt: now, ExpiresAt: earlier(now.Add(AccessLifetime), g.ExpiresAt),
@@ -154,7 +154,7 @@ func (Store) GrantOfAccessToken(ctx context.Context, db bun.IDB, hash []byte) (*
 func (Store) ListGrants(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) ([]*Grant, error) {
 	grants := []*Grant{}
 	err := db.NewSelect().Model(&grants).Where("agent_id = ?", agentID).
-		Where("expires_at > ?", database.Now(now)).OrderExpr("created_at DESC, id").Scan(ctx)
+		Where("expires_at > ?", database.Stored(now)).OrderExpr("created_at DESC, id").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list grants: %w", err)
 	}

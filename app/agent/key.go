@@ -77,7 +77,7 @@ func (s Store) IssueKey(
 // deleteEndedKeys deletes the oldest ended keys of an agent beyond MaxEndedKeys, at most a thousand.
 func deleteEndedKeys(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) error {
 	beyond := db.NewSelect().Model((*Key)(nil)).Column("id").Where("agent_id = ?", agentID).
-		Where("(revoked_at IS NOT NULL OR expires_at <= ?)", database.Now(now)).
+		Where("(revoked_at IS NOT NULL OR expires_at <= ?)", database.Stored(now)).
 		OrderExpr("created_at DESC, id").Limit(1000).Offset(MaxEndedKeys)
 	if _, err := db.NewDelete().Model((*Key)(nil)).Where("id IN (?)", beyond).Exec(ctx); err != nil {
 		return fmt.Errorf("delete ended keys: %w", err)
@@ -89,7 +89,7 @@ func deleteEndedKeys(ctx context.Context, db bun.IDB, agentID uuid.UUID, now tim
 func NewKey(agentID uuid.UUID, label string, now time.Time) (secret string, key *Key) {
 	secret, id := newKey()
 	hash := Hash(secret)
-	return secret, &Key{ID: id, AgentID: agentID, Label: label, Hash: hash[:], CreatedAt: database.Now(now)}
+	return secret, &Key{ID: id, AgentID: agentID, Label: label, Hash: hash[:], CreatedAt: database.Stored(now)}
 }
 
 // AddKey stores a key made by NewKey. A key that is stored already stays unchanged.
@@ -188,7 +188,7 @@ func (s Store) ReplaceKey(
 			"This agent has %d valid keys already. Revoke one with DELETE /api/agents/me/keys/{id}, or send graceSeconds 0.", len(keys),
 		))
 	}
-	made.OldEndsAt = database.Now(now.Add(grace))
+	made.OldEndsAt = database.Stored(now.Add(grace))
 	if ends := keys[old].ExpiresAt; !ends.IsZero() && ends.Before(made.OldEndsAt) {
 		made.OldEndsAt = ends
 	}
@@ -229,7 +229,7 @@ func (Store) revoke(ctx context.Context, tx bun.Tx, ids []string, now time.Time)
 	if len(ids) == 0 {
 		return nil
 	}
-	res, err := tx.NewUpdate().Model((*Key)(nil)).Set("revoked_at = ?", database.Now(now)).
+	res, err := tx.NewUpdate().Model((*Key)(nil)).Set("revoked_at = ?", database.Stored(now)).
 		Where("id IN ?", bun.Tuple(ids)).Where("revoked_at IS NULL").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("revoke keys: %w", err)
@@ -279,7 +279,7 @@ func noteKeys(ctx context.Context, db bun.IDB, ids []string, at time.Time) error
 	if len(ids) == 0 {
 		return nil
 	}
-	at = database.Now(at)
+	at = database.Stored(at)
 	rows := database.ForUpdate(db.NewSelect().Model((*Key)(nil)).Column("id").
 		Where("id IN ?", bun.Tuple(ids)).
 		Where("(last_used_at IS NULL OR last_used_at <= ?)", at.Add(-time.Minute)).OrderExpr("id"))

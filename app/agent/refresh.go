@@ -42,7 +42,7 @@ func (t *RefreshToken) reused(now time.Time) bool {
 // can't be used any more, and the oldest ones beyond MaxGrantTokens. FindRefreshToken still knows them by their
 // family, which all tokens of a grant must share. The caller must have locked the agent.
 func (Store) StoreRefreshToken(ctx context.Context, tx bun.Tx, g *Grant, token string, now time.Time) error {
-	hash, now := Hash(token), database.Now(now)
+	hash, now := Hash(token), database.Stored(now)
 	t := &RefreshToken{Hash: hash[:], GrantID: g.ID, CreatedAt: now, ExpiresAt: g.ExpiresAt}
 	_, err := tx.NewDelete().Model((*RefreshToken)(nil)).Where("grant_id = ?", g.ID).
 		Where("(used_at <= ? OR hash IN (?))", now.Add(-refreshLeeway), beyondLatest(tx, (*RefreshToken)(nil), g)).Exec(ctx)
@@ -115,7 +115,7 @@ func (s Store) UseRefreshToken(ctx context.Context, tx bun.Tx, grantID uuid.UUID
 	case !found:
 		return ErrNoCredential
 	}
-	hash, now := Hash(token), database.Now(now)
+	hash, now := Hash(token), database.Stored(now)
 	res, err := tx.NewUpdate().Model((*RefreshToken)(nil)).Set("used_at = COALESCE(used_at, ?)", now).
 		Where("hash = ?", hash[:]).Where("(used_at IS NULL OR used_at > ?)", now.Add(-refreshLeeway)).Exec(ctx)
 	if err != nil {

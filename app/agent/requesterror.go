@@ -145,7 +145,7 @@ func (k *ring) list(agentID uuid.UUID) []RequestError {
 	list := make([]RequestError, len(k.notes))
 	for i := range list {
 		n := &k.notes[(k.next+i)%len(k.notes)]
-		at := database.Now(n.at)
+		at := database.Stored(n.at)
 		list[i] = RequestError{ID: database.NewID(at), AgentID: agentID, CreatedAt: at, Method: n.method, Route: n.route,
 			Status: n.status, Code: n.code, RequestID: string(n.id[:n.idLen])}
 	}

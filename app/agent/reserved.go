@@ -68,7 +68,7 @@ func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
 	if Reserved(h.Handle) {
 		return alreadyReserved(fmt.Sprintf("%q is built in and always reserved.", h.Handle))
 	}
-	h.CreatedAt = database.Now(h.CreatedAt)
+	h.CreatedAt = database.Stored(h.CreatedAt)
 	res, err := tx.NewInsert().Model(&h).On("CONFLICT DO NOTHING").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("reserve a handle: %w", err)

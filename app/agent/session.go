@@ -45,10 +45,10 @@ type Session struct {
 func (s Store) StartSession(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, until, now time.Time,
 ) (token string, session *Session, err error) {
-	now = database.Now(now)
+	now = database.Stored(now)
 	end := now.Add(SessionLifetime)
 	if !until.IsZero() && until.Before(end) {
-		end = database.Now(until)
+		end = database.Stored(until)
 	}
 	ends, err := s.endOf(ctx, tx, agentID, credential, now)
 	if err != nil {
@@ -193,12 +193,12 @@ func (Store) EndAllSessions(ctx context.Context, tx bun.Tx) (int64, error) {
 // CountSessions returns the number of sessions and grants of an agent that haven't expired.
 func (Store) CountSessions(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) (int, error) {
 	sessions, err := db.NewSelect().Model((*Session)(nil)).Where("agent_id = ?", agentID).
-		Where("grant_id IS NULL").Where("expires_at > ?", database.Now(now)).Count(ctx)
+		Where("grant_id IS NULL").Where("expires_at > ?", database.Stored(now)).Count(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("count sessions: %w", err)
 	}
 	grants, err := db.NewSelect().Model((*Grant)(nil)).Where("agent_id = ?", agentID).
-		Where("expires_at > ?", database.Now(now)).Count(ctx)
+		Where("expires_at > ?", database.Stored(now)).Count(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("count grants: %w", err)
 	}

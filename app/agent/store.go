@@ -55,7 +55,7 @@ func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 	if err := s.CheckNew(ctx, db, &n); err != nil {
 		return nil, err
 	}
-	at := database.Now(n.At)
+	at := database.Stored(n.At)
 	a := &Agent{
 		ID: database.NewID(at), Handle: n.Handle, Profile: n.Profile, Kind: n.Kind, Status: Active, Visibility: Public,
 		Issuer: n.Issuer, Subject: n.Subject, Owner: n.Owner, Sample: n.Sample, CreatedAt: at,
@@ -225,7 +225,7 @@ func (s Store) BySubject(ctx context.Context, db *database.DB, n New) (a *Agent,
 		if a, err = s.createForSubject(ctx, tx, n); err != nil {
 			return err
 		}
-		return generation.Moved(ctx, tx, generation.Agents)
+		return generation.Move(ctx, tx, generation.Agents)
 	})
 	if errors.Is(err, errSubjectTaken) {
 		a, err = s.FindSubject(ctx, db, n.Issuer, n.Subject)
@@ -333,7 +333,7 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 	if err != nil {
 		return nil, fmt.Errorf("update agent: %w", err)
 	}
-	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents))
+	return a, errors.Join(bump(ctx, tx), generation.Move(ctx, tx, generation.Agents))
 }
 
 // SetOwner stores the owner that the identity provider names. A closed account gets none.
@@ -354,7 +354,7 @@ func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status St
 	}
 	a.Status, a.DisabledAt = status, time.Time{}
 	if status == Disabled {
-		a.DisabledAt = database.Now(now)
+		a.DisabledAt = database.Stored(now)
 		if _, err := tx.NewDelete().Model((*Session)(nil)).Where("agent_id = ?", id).Exec(ctx); err != nil {
 			return nil, fmt.Errorf("end the sessions of an agent: %w", err)
 		}
@@ -366,7 +366,7 @@ func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status St
 		return nil, fmt.Errorf("set the status of an agent: %w", err)
 	}
 	// Texts also moves, so that no last good copy lists an agent that was disabled since.
-	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents, generation.Texts))
+	return a, errors.Join(bump(ctx, tx), generation.Move(ctx, tx, generation.Agents, generation.Texts))
 }
 
 // Touch records that agents were seen. It locks the rows in the order of their ids, so that two
@@ -378,7 +378,7 @@ func (Store) Touch(ctx context.Context, db bun.IDB, ids []uuid.UUID, at time.Tim
 	rows := database.ForUpdate(db.NewSelect().Model((*Agent)(nil)).Column("id").
 		Where("id IN ?", bun.Tuple(ids)).OrderExpr("id"))
 	_, err := db.NewUpdate().Model((*Agent)(nil)).
-		Set("last_seen_at = ?", database.Now(at)).Where("id IN (?)", rows).Exec(ctx)
+		Set("last_seen_at = ?", database.Stored(at)).Where("id IN (?)", rows).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("note that agents were seen: %w", err)
 	}

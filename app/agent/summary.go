@@ -56,7 +56,7 @@ func newestKeys(ctx context.Context, db bun.IDB, ids []uuid.UUID, now time.Time)
 	var keys []Key
 	err := db.NewSelect().Model(&keys).ColumnExpr("k.agent_id, MAX(k.created_at) AS created_at").
 		Where("k.agent_id IN (?)", bun.List(ids)).Where("k.revoked_at IS NULL").
-		Where("(k.expires_at IS NULL OR k.expires_at > ?)", database.Now(now)).GroupExpr("k.agent_id").Scan(ctx)
+		Where("(k.expires_at IS NULL OR k.expires_at > ?)", database.Stored(now)).GroupExpr("k.agent_id").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the newest keys: %w", err)
 	}

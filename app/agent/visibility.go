@@ -141,12 +141,12 @@ func (s Store) SetVisibility(ctx context.Context, tx bun.Tx, id uuid.UUID, to Vi
 	if err != nil {
 		return nil, fmt.Errorf("set the visibility of an agent: %w", err)
 	}
-	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents, generation.Texts))
+	return a, errors.Join(bump(ctx, tx), generation.Move(ctx, tx, generation.Agents, generation.Texts))
 }
 
 // hideProfile moves the declared profile into hidden_profiles.
 func (Store) hideProfile(ctx context.Context, tx bun.Tx, a *Agent, now time.Time) error {
-	_, err := tx.NewInsert().Model(&hiddenProfile{AgentID: a.ID, Profile: a.Profile, HiddenAt: database.Now(now)}).Exec(ctx)
+	_, err := tx.NewInsert().Model(&hiddenProfile{AgentID: a.ID, Profile: a.Profile, HiddenAt: database.Stored(now)}).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("hide a profile: %w", err)
 	}

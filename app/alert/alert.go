@@ -44,7 +44,7 @@ func New(o Options) *Watcher {
 // Tick checks every condition once and delivers the changes. If a condition can't be read, its
 // alert keeps its state.
 func (w *Watcher) Tick(ctx context.Context) error {
-	now := database.Now(w.Now())
+	now := database.Stored(w.Now())
 	if now.Sub(w.ticked) > 3*Interval { // another node has ticked in the meantime
 		clear(w.held)
 	}

@@ -54,7 +54,7 @@ func (c *ErrorCounter) Flush(ctx context.Context) error {
 	if n == 0 {
 		return nil
 	}
-	at := database.Now(c.now())
+	at := database.Stored(c.now())
 	_, err := c.db.NewInsert().Model(&serverErrors{Minute: at.Truncate(time.Minute), Count: n}).
 		On("CONFLICT (minute) DO UPDATE").Set("count = e.count + EXCLUDED.count").Exec(ctx)
 	if err != nil {

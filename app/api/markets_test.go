@@ -94,7 +94,7 @@ func TestMarketHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		newest := database.Now(m.ObservedAt)
+		newest := database.Stored(m.ObservedAt)
 		first := newest.Add(-365 * 24 * time.Hour)
 		var rows []market.Price
 		for at := first; at.Before(newest); {

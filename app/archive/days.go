@@ -52,7 +52,7 @@ func Record(ctx context.Context, db bun.IDB, d *Day, abandoned bool, now time.Ti
 	if err != nil {
 		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
 	}
-	at := database.Now(now)
+	at := database.Stored(now)
 	row := dayRow{
 		Day: d.Manifest.Day, Manifest: content, Hash: hash, Previous: previous, SealedAt: at, VerifiedAt: at,
 		Abandoned: abandoned, AbandonedFrom: d.Manifest.AbandonedFrom,

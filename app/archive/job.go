@@ -258,9 +258,9 @@ func noteJob(ctx context.Context, db bun.IDB, now time.Time, cause error) error 
 		return err
 	}
 	if cause == nil {
-		r = jobState{RanAt: database.Now(now)}
+		r = jobState{RanAt: database.Stored(now)}
 	} else {
-		r.FailedAt, r.Failures, r.Error, r.Hangs = database.Now(now), r.Failures+1, cause.Error(), ""
+		r.FailedAt, r.Failures, r.Error, r.Hangs = database.Stored(now), r.Failures+1, cause.Error(), ""
 		if silence, ok := errors.AsType[*Silence](cause); ok {
 			r.Hangs = silence.Call
 		}

@@ -57,7 +57,7 @@ func postsOf(ctx context.Context, d *Day, now time.Time) ([]*post, error) {
 			continue
 		}
 		found[row.Item] = &post{
-			ID: row.Item, Source: row.Source, FirstDay: d.Manifest.Day, LastDay: d.Manifest.Day, CheckedAt: database.Now(now),
+			ID: row.Item, Source: row.Source, FirstDay: d.Manifest.Day, LastDay: d.Manifest.Day, CheckedAt: database.Stored(now),
 		}
 	}
 	return slices.Collect(maps.Values(found)), nil
@@ -106,7 +106,7 @@ func (s *Sealer) lookForPosts(ctx context.Context) error {
 
 // lookForSome makes one call to a source. more reports whether more posts are due.
 func (s *Sealer) lookForSome(ctx context.Context, source string) (more bool, err error) {
-	now := database.Now(s.Now())
+	now := database.Stored(s.Now())
 	var due []post
 	err = s.DB.Reader.NewSelect().Model(&due).Where("source = ?", source).
 		Where("checked_at <= ?", now.Add(-lookedAgainAfter)).
@@ -159,7 +159,7 @@ func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []stri
 			return err
 		}
 		if len(gone) > 0 { // no kept copy may show them
-			if err := generation.Moved(ctx, tx, generation.Texts); err != nil {
+			if err := generation.Move(ctx, tx, generation.Texts); err != nil {
 				return err
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 // observedAs returns where and when a market was observed.
 func observedAs(m *market.Market) Observed {
-	return Observed{ObservedAt: database.Now(m.ObservedAt), Source: m.Source, Received: hashOf(m.Received), Sample: m.Sample}
+	return Observed{ObservedAt: database.Stored(m.ObservedAt), Source: m.Source, Received: hashOf(m.Received), Sample: m.Sample}
 }
 
 // MarketRowOf returns the facts of a market, as a reading appends them.
@@ -44,7 +44,7 @@ func ClosingRowOf(m *market.Market) ClosingRow {
 // EventRowOf returns the facts of an event, as a reading appends them.
 func EventRowOf(e *market.Event, source string, sample bool) EventRow {
 	return EventRow{
-		Event: e.ID, Observed: Observed{ObservedAt: database.Now(e.UpdatedAt), Source: source, Received: hashOf(e.Received), Sample: sample},
+		Event: e.ID, Observed: Observed{ObservedAt: database.Stored(e.UpdatedAt), Source: source, Received: hashOf(e.Received), Sample: sample},
 		Slug: e.Slug, Title: e.Title, URL: e.URL, Description: e.Description, ClosesAt: known(e.ClosesAt),
 		Volume: e.Volume, Volume24h: e.Volume24h, Exclusive: e.Exclusive, ByPrice: e.ByPrice, Tags: e.Tags,
 	}
@@ -53,9 +53,9 @@ func EventRowOf(e *market.Event, source string, sample bool) EventRow {
 func newsRow(n *news.Item) NewsRow {
 	return NewsRow{
 		Item:      n.ID,
-		Observed:  Observed{ObservedAt: database.Now(n.ObservedAt), Source: n.Source, Received: hashOf(n.Received), Sample: n.Sample},
+		Observed:  Observed{ObservedAt: database.Stored(n.ObservedAt), Source: n.Source, Received: hashOf(n.Received), Sample: n.Sample},
 		Community: n.Community, Score: int64(n.Score), Comments: int64(n.Comments), ScoreKnown: n.ScoreKnown,
-		PostedAt: database.Now(n.PostedAt), SelfPost: n.SelfPost, Position: int64(n.Position),
+		PostedAt: database.Stored(n.PostedAt), SelfPost: n.SelfPost, Position: int64(n.Position),
 	}
 }
 
@@ -94,6 +94,6 @@ func known(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil
 	}
-	at = database.Now(at)
+	at = database.Stored(at)
 	return &at
 }

@@ -83,7 +83,7 @@ func (s *Sealer) redactDay(ctx context.Context, day string, open []request) erro
 	if err != nil || len(wanted) == 0 {
 		return err
 	}
-	e := eraser{Day: d, storage: s.Storage, wanted: wanted, now: database.Now(s.Now())}
+	e := eraser{Day: d, storage: s.Storage, wanted: wanted, now: database.Stored(s.Now())}
 	if err := e.erase(ctx); err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool
 	for i, r := range list {
 		rows[i] = request{
 			ID: database.NewID(now), Kind: r.Table, Record: r.Record, Reason: r.Reason,
-			NextDay: r.First, LastDay: r.Last, CreatedAt: database.Now(now),
+			NextDay: r.First, LastDay: r.Last, CreatedAt: database.Stored(now),
 		}
 		if r.Last == "" {
 			rows[i].LastDay = endless
@@ -135,7 +135,7 @@ func (s *Sealer) advance(ctx context.Context, list []request, day string, done b
 	}
 	q := s.DB.NewUpdate().Model((*request)(nil)).Where("id IN (?)", bun.List(ids))
 	if done {
-		q = q.Set("done_at = ?", database.Now(s.Now()))
+		q = q.Set("done_at = ?", database.Stored(s.Now()))
 	} else {
 		q = q.Set("next_day = ?", day).Where("next_day < ?", day)
 	}

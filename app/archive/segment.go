@@ -69,7 +69,7 @@ func Append[T observed](ctx context.Context, tx bun.IDB, table string, rows []T,
 		}
 		list = append(list, segment{
 			ID: database.NewID(now), Day: DayOf(part[0].at()), Kind: table, Source: part[0].from(),
-			Records: int64(len(part)), Content: content, CreatedAt: database.Now(now),
+			Records: int64(len(part)), Content: content, CreatedAt: database.Stored(now),
 		})
 	}
 	if len(list) == 0 {

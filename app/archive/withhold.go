@@ -58,5 +58,5 @@ func (w *DayWriter) redact(table, id, reason string) {
 		return
 	}
 	w.noted[key] = true
-	w.redactions = append(w.redactions, Redaction{Table: table, Record: id, Reason: reason, At: database.Now(w.now())})
+	w.redactions = append(w.redactions, Redaction{Table: table, Record: id, Reason: reason, At: database.Stored(w.now())})
 }

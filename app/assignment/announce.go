@@ -16,7 +16,7 @@ import (
 
 // Announce records an update for each assignment that has opened, once.
 func (s Store) Announce(ctx context.Context, db *database.DB, now time.Time) error {
-	now = database.Now(now)
+	now = database.Stored(now)
 	if opened, err := selectOpened(db.Reader, now).Exists(ctx); err != nil || !opened {
 		return wrapAnnounce(err)
 	}

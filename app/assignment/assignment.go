@@ -178,7 +178,7 @@ func (s Store) All(ctx context.Context, db bun.IDB, limit int) ([]Assignment, er
 // CloseDue closes the assignments that are due or whose market has closed. It returns their number.
 func (s Store) CloseDue(ctx context.Context, db bun.IDB, now time.Time) (int64, error) {
 	res, err := db.NewUpdate().Model((*Assignment)(nil)).Set("status = ?", Closed).Where("s.status = ?", Open).
-		Where("(s.due_at <= ? OR EXISTS (?))", database.Now(now), market.SelectClosed(db, "s.market_id")).Exec(ctx)
+		Where("(s.due_at <= ? OR EXISTS (?))", database.Stored(now), market.SelectClosed(db, "s.market_id")).Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("close assignments: %w", err)
 	}

@@ -44,7 +44,7 @@ const (
 // nodes call ChooseDaily, only one choice is made for a day. If there is no suitable market, it chooses none, and the
 // next call tries again. A choice for a later day doesn't count, because a clock was ahead when it was made.
 func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now, since time.Time, minLiquidity float64) (int, error) {
-	now = database.Now(now)
+	now = database.Stored(now)
 	today, latest := now.Format(time.DateOnly), database.LatestPlausible(now).Format(time.DateOnly)
 	if taken, err := dayTaken(ctx, db.Reader, today, latest); err != nil || taken {
 		return 0, err
@@ -66,7 +66,7 @@ func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now, since time
 		if _, err := tx.NewInsert().Model(&chosen).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
 			return err
 		}
-		return generation.Moved(ctx, tx, generation.Assignments)
+		return generation.Move(ctx, tx, generation.Assignments)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("choose assignments: %w", err)

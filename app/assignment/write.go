@@ -39,7 +39,7 @@ type Draft struct {
 
 // Create stores an assignment. It refuses a wrong draft as 422 invalid_request, with every wrong field.
 func (s Store) Create(ctx context.Context, tx bun.Tx, d Draft, now time.Time) (*Assignment, error) {
-	now = database.Now(now)
+	now = database.Stored(now)
 	a := &Assignment{ID: database.NewID(now), Status: Open, Sample: d.Sample, CreatedAt: now}
 	if d.OpensAt.IsZero() {
 		d.OpensAt = now
@@ -50,7 +50,7 @@ func (s Store) Create(ctx context.Context, tx bun.Tx, d Draft, now time.Time) (*
 	if _, err := tx.NewInsert().Model(a).Exec(ctx); err != nil {
 		return nil, fmt.Errorf("create assignment: %w", err)
 	}
-	return a, generation.Moved(ctx, tx, generation.Assignments)
+	return a, generation.Move(ctx, tx, generation.Assignments)
 }
 
 // Update replaces the contents of an open assignment. It refuses with 404 not_found, 409 assignment_closed, or
@@ -63,14 +63,14 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, d Draft, now
 	if d.OpensAt.IsZero() {
 		d.OpensAt = a.OpensAt
 	}
-	if err := s.fill(ctx, tx, a, d, database.Now(now)); err != nil {
+	if err := s.fill(ctx, tx, a, d, database.Stored(now)); err != nil {
 		return nil, err
 	}
 	res, err := tx.NewUpdate().Model(a).ExcludeColumn("announced").WherePK().Where("status = ?", Open).Exec(ctx)
 	if err := one(res, err, "update assignment"); err != nil {
 		return nil, err
 	}
-	return a, generation.Moved(ctx, tx, generation.Assignments)
+	return a, generation.Move(ctx, tx, generation.Assignments)
 }
 
 // Close ends an open assignment at once. It refuses with 404 not_found or 409 assignment_closed.
@@ -83,7 +83,7 @@ func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
 	if err := one(res, err, "close assignment"); err != nil {
 		return err
 	}
-	return generation.Moved(ctx, tx, generation.Assignments)
+	return generation.Move(ctx, tx, generation.Assignments)
 }
 
 func (s Store) openOne(ctx context.Context, db bun.IDB, id uuid.UUID) (*Assignment, error) {
@@ -140,7 +140,7 @@ func (s Store) fill(ctx context.Context, db bun.IDB, a *Assignment, d Draft, now
 	a.MarketID, a.Outcome = d.MarketID, d.Outcome
 	a.Title, a.Instructions = strings.TrimSpace(d.Title), strings.TrimSpace(d.Instructions)
 	a.Category = strings.ToLower(strings.TrimSpace(d.Category))
-	a.OpensAt, a.DueAt = database.Now(d.OpensAt), database.Now(d.DueAt)
+	a.OpensAt, a.DueAt = database.Stored(d.OpensAt), database.Stored(d.DueAt)
 	if m != nil {
 		a.Title, a.Category = cmp.Or(a.Title, plaintext.Cut(m.Question, MaxTitle)), cmp.Or(a.Category, m.Category)
 		a.Instructions = cmp.Or(a.Instructions, instructions(m, d.Outcome))

@@ -82,7 +82,7 @@ func (e *Entry) Words() string {
 
 // Record appends an entry. Call it in the transaction of the act.
 func Record(ctx context.Context, tx bun.Tx, e Entry) error {
-	e.CreatedAt = database.Now(e.CreatedAt)
+	e.CreatedAt = database.Stored(e.CreatedAt)
 	e.ID = database.NewID(e.CreatedAt)
 	if _, err := tx.NewInsert().Model(&e).Exec(ctx); err != nil {
 		return fmt.Errorf("write the audit log: %w", err)

@@ -72,7 +72,7 @@ func (s *Schedule) Tick(ctx context.Context) (next time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	now := database.Now(s.Now())
+	now := database.Stored(s.Now())
 	if state.Since.IsZero() {
 		state.Since = now
 	}

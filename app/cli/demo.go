@@ -55,7 +55,7 @@ func openDemo(ctx context.Context, a *app.App, out io.Writer) error {
 
 // showSample publishes sample signals to feeds without a reading of a live source.
 func showSample(ctx context.Context, a *app.App) error {
-	now := database.Now(time.Now())
+	now := database.Stored(time.Now())
 	if feed := a.Markets.Replicator; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
 		page, _, err := market.Store{}.List(ctx, a.DB.Reader, market.Filter{Limit: 500})
 		if err != nil {
@@ -77,7 +77,7 @@ func showSample(ctx context.Context, a *app.App) error {
 
 // demoKey returns a new key of the visitor's agent. It creates the agent at the first start.
 func demoKey(ctx context.Context, a *app.App) (key string, err error) {
-	now := database.Now(time.Now())
+	now := database.Stored(time.Now())
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		visitor, err := agent.Store{}.ByHandle(ctx, tx, demoHandle)
 		if problem.IsNotFound(err) {

@@ -106,7 +106,7 @@ func ForShare(q *bun.SelectQuery) *bun.SelectQuery {
 // on. SQLite has no clock and only one node, so there it is now plus ahead.
 func ServerTime(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender {
 	if !IsPostgres(db) {
-		return bun.SafeQuery("?", Now(now).Add(ahead))
+		return bun.SafeQuery("?", Stored(now).Add(ahead))
 	}
 	return bun.SafeQuery("(clock_timestamp() + ? * interval '1 microsecond')", ahead.Microseconds())
 }

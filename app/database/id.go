@@ -29,5 +29,5 @@ func FirstID(at time.Time) uuid.UUID {
 	return id
 }
 
-// Now converts a time to what both databases store: UTC, truncated to microseconds.
-func Now(at time.Time) time.Time { return at.UTC().Truncate(time.Microsecond) }
+// Stored converts a time to what both databases store: UTC, truncated to microseconds.
+func Stored(at time.Time) time.Time { return at.UTC().Truncate(time.Microsecond) }

@@ -21,7 +21,7 @@ func Prune(ctx context.Context, db bun.IDB, table, column string, before time.Ti
 	for i, k := range key {
 		names[i] = bun.Ident(k)
 	}
-	old := ForRemoval(db.NewSelect().Table(table).Column(key...).Where("? < ?", bun.Ident(column), Now(before)).
+	old := ForRemoval(db.NewSelect().Table(table).Column(key...).Where("? < ?", bun.Ident(column), Stored(before)).
 		OrderExpr("?", bun.Ident(column)).Limit(pruneBatch))
 	res, err := db.NewRaw("WITH old AS (?) DELETE FROM ? WHERE (?) IN (SELECT * FROM old)", old, bun.Ident(table), bun.List(names)).Exec(ctx)
 	if err != nil {

@@ -135,7 +135,7 @@ func (p *press) hour(who *persona, from, until time.Time, part float64, rolls *r
 	if moved.After(from) && moved.Before(until) {
 		at = moved
 	}
-	return database.Now(at)
+	return database.Stored(at)
 }
 
 // publish adds one prediction, and the market's readings before and after it.

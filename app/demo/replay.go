@@ -97,7 +97,7 @@ func (r *replay) store(ctx context.Context, step int, from time.Time) error {
 		if err := database.SetSetting(ctx, tx, settingSteps, strconv.Itoa(step+1)); err != nil {
 			return err
 		}
-		if err := generation.Moved(ctx, tx, generation.Markets); err != nil {
+		if err := generation.Move(ctx, tx, generation.Markets); err != nil {
 			return err
 		}
 		if step == 0 {

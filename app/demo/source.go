@@ -94,7 +94,7 @@ func (s *MarketSource) Top(ctx context.Context, n int) (source.Markets, error) {
 	open := market.OpenByVolume(all)
 	closed := slices.DeleteFunc(all, func(m market.Market) bool { return !m.Closed })
 	return source.Markets{
-		Markets: append(open[:min(len(open), n)], closed...), ObservedAt: database.Now(s.now()), Fallback: failure,
+		Markets: append(open[:min(len(open), n)], closed...), ObservedAt: database.Stored(s.now()), Fallback: failure,
 	}, nil
 }
 
@@ -112,7 +112,7 @@ func (s *MarketSource) ByID(ctx context.Context, ids []string) (source.Markets, 
 		return source.Markets{}, err
 	}
 	named := slices.DeleteFunc(all, func(m market.Market) bool { return !slices.Contains(ids, m.ID) })
-	return source.Markets{Markets: named, ObservedAt: database.Now(s.now())}, nil
+	return source.Markets{Markets: named, ObservedAt: database.Stored(s.now())}, nil
 }
 
 // Events returns the live source's events once it has answered. The sample's events have no further tags.
@@ -146,7 +146,7 @@ func (s *MarketSource) StepAside(ctx context.Context, observed []market.Market) 
 		if err := (market.Store{}).RetireSamples(ctx, tx); err != nil {
 			return err
 		}
-		return generation.Moved(ctx, tx, generation.Markets)
+		return generation.Move(ctx, tx, generation.Markets)
 	})
 	s.aside.Store(err == nil)
 	return err
@@ -175,7 +175,7 @@ func (s *MarketSource) world(ctx context.Context) ([]market.Market, error) {
 			events[m.EventKey()] = append(events[m.EventKey()], m)
 		}
 	}
-	now := database.Now(s.now())
+	now := database.Stored(s.now())
 	for _, key := range slices.Sorted(maps.Keys(events)) {
 		all = append(all, livedOn(events[key], now)...)
 	}
@@ -203,7 +203,7 @@ func (s *NewsSource) Read(ctx context.Context) (source.News, error) {
 	if err != nil {
 		return source.News{}, err
 	}
-	return source.News{Items: posts, Source: Source, ObservedAt: database.Now(s.now()), Fallback: failure}, nil
+	return source.News{Items: posts, Source: Source, ObservedAt: database.Stored(s.now()), Fallback: failure}, nil
 }
 
 // Interval returns the live source's interval.

@@ -1,7 +1,7 @@
 // Package generation lets every node see when data that the service shows has changed.
 //
 // Each topic has a value in the database that only grows. A transaction that changes data under
-// a topic also moves the topic (Moved), which increases its value. So the change and the move
+// a topic also moves the topic (Move), which increases its value. So the change and the move
 // become visible together. Each node has a Watcher, which reads all values every 100 ms and
 // keeps them as a Stamp. A copy of data is good while the topics that it depends on have the
 // values that they had before the copy was begun.

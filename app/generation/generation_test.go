@@ -24,7 +24,7 @@ func watcher(t *testing.T, db *database.DB) *generation.Watcher {
 
 func move(t *testing.T, db *database.DB, topics ...generation.Topic) {
 	t.Helper()
-	err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return generation.Moved(ctx, tx, topics...) })
+	err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return generation.Move(ctx, tx, topics...) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestRolledBackMoveIsNotSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := generation.Moved(t.Context(), tx, generation.Results); err != nil {
+		if err := generation.Move(t.Context(), tx, generation.Results); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Check(t.Context()); err != nil || *w.Stamp() != (generation.Stamp{}) {
@@ -93,7 +93,7 @@ func TestMovingNeverWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer open[i].Rollback()
-			if err := generation.Moved(t.Context(), open[i], topics...); err != nil {
+			if err := generation.Move(t.Context(), open[i], topics...); err != nil {
 				t.Fatal(err)
 			}
 		}

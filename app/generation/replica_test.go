@@ -64,7 +64,7 @@ func newPair(t *testing.T, maxLag time.Duration) *pair {
 func (p *pair) write(value string, topics ...generation.Topic) {
 	p.t.Helper()
 	err := p.db.InTx(p.t.Context(), func(ctx context.Context, tx bun.Tx) error {
-		return errors.Join(database.SetSetting(ctx, tx, "name", value), generation.Moved(ctx, tx, topics...))
+		return errors.Join(database.SetSetting(ctx, tx, "name", value), generation.Move(ctx, tx, topics...))
 	})
 	if err != nil {
 		p.t.Fatal(err)

@@ -53,9 +53,9 @@ const move = `INSERT INTO generations AS g (topic, slot, value)
 SELECT v.topic, COALESCE((SELECT slot FROM generations WHERE topic = v.topic LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED), gen_random_uuid()::text), 1 FROM v
 ON CONFLICT (topic, slot) DO UPDATE SET value = g.value + 1`
 
-// Move returns the write that moves topics, at least one. Run it in the transaction that changes what the service
+// NewWrite returns the write that moves topics, at least one. Run it in the transaction that changes what the service
 // shows under them. It never waits for another transaction.
-func Move(tx bun.Tx, list ...Topic) database.Write {
+func NewWrite(tx bun.Tx, list ...Topic) database.Write {
 	list = slices.Compact(slices.Sorted(slices.Values(list)))
 	if database.IsPostgres(tx) {
 		rows := make([]movedTopic, len(list))
@@ -71,12 +71,12 @@ func Move(tx bun.Tx, list ...Topic) database.Write {
 	return database.NewInsert("generations AS g", rows, "ON CONFLICT (topic, slot) DO UPDATE SET value = g.value + 1")
 }
 
-// Moved moves topics in a statement of its own; see Move.
-func Moved(ctx context.Context, tx bun.Tx, list ...Topic) error {
+// Move moves topics in a statement of its own; see NewWrite.
+func Move(ctx context.Context, tx bun.Tx, list ...Topic) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if err := database.ExecWrites(ctx, tx, Move(tx, list...)); err != nil {
+	if err := database.ExecWrites(ctx, tx, NewWrite(tx, list...)); err != nil {
 		return fmt.Errorf("move the generations of %v: %w", list, err)
 	}
 	return nil

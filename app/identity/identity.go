@@ -336,7 +336,7 @@ func (s *Service) Register(
 		if apiKey, _, err = s.store.IssueKey(ctx, tx, a.ID, "registration", s.Now()); err != nil {
 			return err
 		}
-		return generation.Moved(ctx, tx, generation.Agents)
+		return generation.Move(ctx, tx, generation.Agents)
 	})
 	if err != nil {
 		undo()

@@ -213,7 +213,7 @@ func (m *Markets) keep(ctx context.Context, observed []market.Market, events []m
 		if err := m.store.Missed(ctx, tx, missed, m.Now()); err != nil {
 			return err
 		}
-		return generation.Moved(ctx, tx, generation.Markets)
+		return generation.Move(ctx, tx, generation.Markets)
 	})
 }
 
@@ -230,7 +230,7 @@ func (m *Markets) keepBatch(ctx context.Context, b market.Batch) error {
 				return err
 			}
 		}
-		return generation.Moved(ctx, tx, generation.Markets)
+		return generation.Move(ctx, tx, generation.Markets)
 	})
 	if err == nil {
 		archived()
@@ -274,7 +274,7 @@ func dated(at, now time.Time) time.Time {
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
-	return database.Now(at)
+	return database.Stored(at)
 }
 
 // retryAfter returns the pause that the source asked for.

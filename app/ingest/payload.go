@@ -46,7 +46,7 @@ func keepRejects(ctx context.Context, db bun.IDB, log *slog.Logger, feed string,
 	rows := make([]BadPayload, len(rejected))
 	for i, p := range rejected {
 		rows[i] = BadPayload{
-			Source: p.Source, Feed: feed, Reason: p.Reason, Body: p.Body, Cut: p.Cut, ReceivedAt: database.Now(at),
+			Source: p.Source, Feed: feed, Reason: p.Reason, Body: p.Body, Cut: p.Cut, ReceivedAt: database.Stored(at),
 		}
 		if rows[i].Body == nil {
 			rows[i].Body = []byte{}

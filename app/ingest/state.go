@@ -47,7 +47,7 @@ func State(ctx context.Context, db bun.IDB, feed string) (s FeedState, found boo
 // recordSuccess stores the result of a good reading. If partly isn't nil, it is an error that affected only a
 // part of the reading.
 func recordSuccess(ctx context.Context, db bun.IDB, s FeedState, partly error) error {
-	s.SucceededAt = database.Now(s.SucceededAt)
+	s.SucceededAt = database.Stored(s.SucceededAt)
 	if s.Dropped == nil {
 		s.Dropped = map[string]int{}
 	}
@@ -78,7 +78,7 @@ func failed(ctx context.Context, db bun.IDB, feed string, at time.Time, cause er
 // recordFailure stores why a reading failed. It keeps the result of the last good reading.
 func recordFailure(ctx context.Context, db bun.IDB, feed string, at time.Time, cause error) error {
 	s := FeedState{
-		Feed: feed, Dropped: map[string]int{}, LastError: source.Reason(cause), FailedAt: database.Now(at), Failures: 1,
+		Feed: feed, Dropped: map[string]int{}, LastError: source.Reason(cause), FailedAt: database.Stored(at), Failures: 1,
 	}
 	_, err := db.NewInsert().Model(&s).On("CONFLICT (feed) DO UPDATE").
 		Set("last_error = EXCLUDED.last_error").Set("failed_at = EXCLUDED.failed_at").
@@ -90,7 +90,7 @@ func recordFailure(ctx context.Context, db bun.IDB, feed string, at time.Time, c
 }
 
 func recordPlan(ctx context.Context, db bun.IDB, feed string, at time.Time) error {
-	_, err := db.NewUpdate().Model((*FeedState)(nil)).Set("next_at = ?", database.Now(at)).Where("feed = ?", feed).Exec(ctx)
+	_, err := db.NewUpdate().Model((*FeedState)(nil)).Set("next_at = ?", database.Stored(at)).Where("feed = ?", feed).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("store the next tick of %s: %w", feed, err)
 	}

@@ -60,7 +60,7 @@ func withoutTags(readings [][]market.Market) (ids []string) {
 // askTags requests the events whose tags aren't known. It records the events without an answer, so that the
 // next tick requests others.
 func (m *Markets) askTags(ctx context.Context, known map[string]*market.Event, ids []string) ([]market.Event, error) {
-	now := database.Now(m.Now())
+	now := database.Stored(m.Now())
 	wanted := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		e := known[id]
 		return e != nil && (e.TagsKnown || now.Sub(e.TagsAskedAt).Abs() < askedAgainAfter) // in the future if a clock was ahead

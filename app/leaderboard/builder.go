@@ -68,7 +68,7 @@ func (b *Builder) Tick(ctx context.Context) (bool, error) {
 	if rested := start.Sub(b.ended); rested >= 0 && rested < b.rests { // below 0 the clock was set back
 		return false, nil
 	}
-	built, err := b.tick(ctx, database.Now(start))
+	built, err := b.tick(ctx, database.Stored(start))
 	if errors.Is(err, ErrRaced) {
 		b.built = ""
 	}
@@ -103,7 +103,7 @@ func (b *Builder) tick(ctx context.Context, at time.Time) (bool, error) {
 func (b *Builder) Rebuild(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.rebuild(ctx, database.Now(b.now()))
+	return b.rebuild(ctx, database.Stored(b.now()))
 }
 
 func (b *Builder) rebuild(ctx context.Context, at time.Time) error {

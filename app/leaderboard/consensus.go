@@ -106,7 +106,7 @@ func (c *Counter) count(ctx context.Context, rows []prediction.Consensus) error 
 		if err := prediction.SaveConsensus(ctx, tx, fresh); err != nil || !differ(rows, fresh) {
 			return err
 		}
-		return generation.Moved(ctx, tx, generation.Consensus)
+		return generation.Move(ctx, tx, generation.Consensus)
 	})
 }
 

@@ -79,7 +79,7 @@ func words(c prediction.Consensus) string {
 // publish stores an open prediction without a baseline and marks its market's consensus as changed.
 func (w *world) publish(agent uuid.UUID, marketID string, outcome int, p float64) uuid.UUID {
 	w.clock.move(time.Second)
-	at := database.Now(w.clock.now())
+	at := database.Stored(w.clock.now())
 	x := &prediction.Prediction{ID: database.NewID(at), AgentID: agent, Title: "t", Thesis: "t", Confidence: p, HorizonAt: at,
 		Category: "sport", Evidence: []prediction.Evidence{}, MarketID: marketID, Outcome: []string{"Yes", "No"}[outcome],
 		OutcomeIndex: &outcome, EventKey: "m:" + marketID, BaselineState: prediction.Missed, Status: prediction.Open, CreatedAt: at}

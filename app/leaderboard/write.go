@@ -106,7 +106,7 @@ func (b *Builder) show(ctx context.Context, tx bun.Tx, p job, old, next *Board, 
 	if err := publish(ctx, tx, old, next); err != nil {
 		return err
 	}
-	if err := generation.Moved(ctx, tx, generation.Boards); err != nil || !p.main() {
+	if err := generation.Move(ctx, tx, generation.Boards); err != nil || !p.main() {
 		return err
 	}
 	return d.announce(ctx, tx, next)

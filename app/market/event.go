@@ -58,7 +58,7 @@ func eventsOf(markets []Market, given []Event) []Event {
 	for _, e := range given {
 		if _, twice := at[e.ID]; !twice && e.ID != "" {
 			at[e.ID] = len(out)
-			e.UpdatedAt = database.Now(e.UpdatedAt)
+			e.UpdatedAt = database.Stored(e.UpdatedAt)
 			out = append(out, e)
 		}
 	}
@@ -70,7 +70,7 @@ func eventsOf(markets []Market, given []Event) []Event {
 		j, known := at[m.EventID]
 		if !known {
 			j, at[m.EventID] = len(out), len(out)
-			out = append(out, Event{ID: m.EventID, UpdatedAt: database.Now(m.ObservedAt), derived: true})
+			out = append(out, Event{ID: m.EventID, UpdatedAt: database.Stored(m.ObservedAt), derived: true})
 		}
 		if out[j].derived {
 			out[j].take(m)
@@ -148,7 +148,7 @@ func upsertEvents(ctx context.Context, db bun.IDB, events []Event, plausible tim
 
 // TagsTried records that the source was asked for the tags of events at the given time and didn't answer.
 func (Store) TagsTried(ctx context.Context, db bun.IDB, eventIDs []string, at time.Time) error {
-	at = database.Now(at)
+	at = database.Stored(at)
 	var rows []Event
 	for _, id := range slices.Sorted(slices.Values(eventIDs)) {
 		rows = append(rows, Event{ID: id, TagsAskedAt: at, UpdatedAt: at})

@@ -150,7 +150,7 @@ func (f Filter) matches(db bun.IDB, p *database.Planned) schema.QueryWithArgs {
 
 // since1970 returns at, but never a time before 1970. No market closed earlier, and Postgres has no year 0.
 func since1970(at time.Time) time.Time {
-	if at = database.Now(at); at.Before(once) {
+	if at = database.Stored(at); at.Before(once) {
 		return once
 	}
 	return at

@@ -36,7 +36,7 @@ func (Store) Notable(ctx context.Context, db bun.IDB, now time.Time, limit int) 
 		Where("NOT m.closed").Where("m.active").
 		Where("m.probability BETWEEN ? AND ?", undecidedLow, undecidedHigh).
 		Where("m.best_bid IS NULL OR m.best_ask - m.best_bid <= ?", notableSpread+tolerance).
-		Where("m.closes_at IS NULL OR m.closes_at >= ?", database.Now(now.Add(notableFor))).
+		Where("m.closes_at IS NULL OR m.closes_at >= ?", database.Stored(now.Add(notableFor))).
 		OrderExpr("COALESCE(m.volume_24h, 0) DESC, m.id").Limit(notableCandidates).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list notable markets: %w", err)

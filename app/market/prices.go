@@ -82,7 +82,7 @@ func (Store) AddPrices(ctx context.Context, db bun.IDB, rows []Price) error {
 		n := min(len(rows), 1000)
 		part := make([]Price, n)
 		for i, row := range rows[:n] {
-			row.ObservedAt = database.Now(row.ObservedAt)
+			row.ObservedAt = database.Stored(row.ObservedAt)
 			part[i] = row
 		}
 		if err := insertPrices(ctx, db, part); err != nil {
@@ -138,7 +138,7 @@ func (Store) History(ctx context.Context, db bun.IDB, marketID string) ([]Price,
 func (Store) PricesFrom(ctx context.Context, db bun.IDB, marketID string, from, to time.Time, limit int) ([]Price, error) {
 	var rows []Price
 	err := db.NewSelect().Model(&rows).Where("market_id = ?", marketID).
-		Where("observed_at >= ?", database.Now(from)).Where("observed_at < ?", database.Now(to)).
+		Where("observed_at >= ?", database.Stored(from)).Where("observed_at < ?", database.Stored(to)).
 		OrderExpr("observed_at").Limit(int64(limit)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read price history: %w", err)
@@ -161,7 +161,7 @@ func (Store) ThinnedPrices(
 		ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").
 		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY market_id ORDER BY observed_at DESC) AS n").
 		ColumnExpr("COUNT(*) OVER (PARTITION BY market_id) AS total").
-		Where("market_id IN ?", bun.Tuple(marketIDs)).Where("observed_at >= ?", database.Now(since))
+		Where("market_id IN ?", bun.Tuple(marketIDs)).Where("observed_at >= ?", database.Stored(since))
 	var rows []Price
 	err := db.NewSelect().TableExpr("(?) AS t", numbered).
 		ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").

@@ -53,7 +53,7 @@ func (Store) Thin(ctx context.Context, db bun.IDB, now, sealed time.Time) (delet
 
 // due returns the time up to which prices are old enough to be thinned.
 func (r retention) due(now time.Time) time.Time {
-	return database.Now(now).Add(-r.age).Truncate(r.window)
+	return database.Stored(now).Add(-r.age).Truncate(r.window)
 }
 
 func (r retention) run(ctx context.Context, db bun.IDB, now, sealed time.Time) (deleted int64, more bool, err error) {
@@ -63,7 +63,7 @@ func (r retention) run(ctx context.Context, db bun.IDB, now, sealed time.Time) (
 		return 0, false, err
 	}
 	if sealed.Before(end) {
-		end = database.Now(sealed).Truncate(r.window)
+		end = database.Stored(sealed).Truncate(r.window)
 	}
 	for range windowsPerRun {
 		if !start.Before(end) {

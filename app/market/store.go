@@ -95,7 +95,7 @@ func prepared(markets []Market) []Market {
 			continue
 		}
 		seen[m.ID] = true
-		m.ObservedAt = database.Now(m.ObservedAt)
+		m.ObservedAt = database.Stored(m.ObservedAt)
 		if m.FirstSeenAt.IsZero() {
 			m.FirstSeenAt = m.ObservedAt
 		}
@@ -384,7 +384,7 @@ func (Store) Missed(ctx context.Context, db bun.IDB, missing []string, now time.
 	for part := range slices.Chunk(missing, chunk) {
 		_, err := db.NewUpdate().Model((*Market)(nil)).
 			Set("active = (active AND (missed_at IS NULL OR missed_at > ?))", database.LatestPlausible(now)).
-			Set("missed_at = ?", database.Now(now)).
+			Set("missed_at = ?", database.Stored(now)).
 			Where("id IN ?", bun.Tuple(part)).Where("missed_at IS NULL OR ?", database.UpTo("missed_at", now.Add(-forgottenAfter), now)).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("record missed markets: %w", err)

@@ -45,7 +45,7 @@ func tell(ctx context.Context, db bun.IDB, part []Market, now time.Time) error {
 	for i := range list {
 		changed[i] = list[i].ID
 		if u, ok := list[i].update(); ok {
-			u.At = database.Now(now)
+			u.At = database.Stored(now)
 			updates = append(updates, u)
 		}
 	}

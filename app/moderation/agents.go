@@ -31,7 +31,7 @@ func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile, off
 		}
 		return &audit.Entry{
 			Action: audit.KeyIssued, Target: audit.AgentTarget(made.Handle), After: "a new agent, key " + key.ID,
-		}, generation.Moved(ctx, tx, generation.Agents)
+		}, generation.Move(ctx, tx, generation.Agents)
 	})
 	return made, secret, err
 }

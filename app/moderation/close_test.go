@@ -82,7 +82,7 @@ func largeAccount(t *testing.T, db *database.DB) (ada *agent.Agent, rows map[str
 	const n = 2*erasedChunk + 100
 	const predictions = 2*erasedPredictions + 10
 	ada, ids := predict(t, db, slices.Repeat([]prediction.Prediction{{Title: "One"}}, predictions)...)
-	at := database.Now(start)
+	at := database.Stored(start)
 	hour := func(i int) time.Time { return at.Add(time.Duration(-i) * time.Hour) }
 	fill(t, db, n, func(i int) answerRow {
 		return answerRow{AgentID: ada.ID, Key: fmt.Sprint(i), BodyHash: []byte{1}, Response: []byte("{}"), CreatedAt: at}

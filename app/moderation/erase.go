@@ -85,7 +85,7 @@ func forgetReports(ctx context.Context, db *database.DB, agentID uuid.UUID, now 
 			}
 			_, err = tx.NewUpdate().Model((*Report)(nil)).Set("text = '', answer = '', status = 'closed'").
 				Set("reader = CASE WHEN reader IS NULL THEN NULL ELSE '' END").
-				Set("closed_at = COALESCE(closed_at, ?)", database.Now(now)).Set("closed_by = COALESCE(closed_by, ?)", audit.Agent).
+				Set("closed_at = COALESCE(closed_at, ?)", database.Stored(now)).Set("closed_by = COALESCE(closed_by, ?)", audit.Agent).
 				Where("id IN (?)", bun.List(ids)).Exec(ctx)
 			return err
 		})

@@ -34,7 +34,7 @@ func (s *Service) AddNote(ctx context.Context, act Act, handle, text string) err
 		return err
 	}
 	_, err = s.onAgent(ctx, act, handle, func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error) {
-		at := database.Now(s.Now())
+		at := database.Stored(s.Now())
 		n := &Note{ID: database.NewID(at), AgentID: a.ID, Author: act.Actor, Text: text, CreatedAt: at}
 		if _, err := tx.NewInsert().Model(n).Exec(ctx); err != nil {
 			return nil, fmt.Errorf("add note: %w", err)

@@ -62,7 +62,7 @@ func (s *Service) fileByReader(ctx context.Context, tx bun.Tx, r Report, address
 		return err
 	}
 	r.Reader = new(hashReader(key, r, address))
-	r.AuthorID, r.Status, r.CreatedAt = subject.AgentID, "open", database.Now(s.Now())
+	r.AuthorID, r.Status, r.CreatedAt = subject.AgentID, "open", database.Stored(s.Now())
 	r.ID = database.NewID(r.CreatedAt)
 	if _, err := tx.NewInsert().Model(&r).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
 		return fmt.Errorf("file a report: %w", err)

@@ -93,7 +93,7 @@ func (s *Service) file(ctx context.Context, tx bun.Tx, r Report) (_ *Report, err
 	if same, err := findOpen(ctx, tx, &r); same != nil || err != nil {
 		return same, err
 	}
-	r.AuthorID, r.Status, r.CreatedAt = subject.AgentID, "open", database.Now(s.Now())
+	r.AuthorID, r.Status, r.CreatedAt = subject.AgentID, "open", database.Stored(s.Now())
 	r.ID = database.NewID(r.CreatedAt)
 	res, err := tx.NewInsert().Model(&r).On("CONFLICT DO NOTHING").Exec(ctx)
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *Service) CloseReport(ctx context.Context, act Act, id uuid.UUID) error 
 		if err != nil {
 			return nil, err
 		}
-		r.Status, r.Answer, r.ClosedBy, r.ClosedAt = "closed", act.Reason, act.Actor, database.Now(s.Now())
+		r.Status, r.Answer, r.ClosedBy, r.ClosedAt = "closed", act.Reason, act.Actor, database.Stored(s.Now())
 		if r.Reader != nil {
 			r.Reader = new("")
 		}

@@ -76,8 +76,8 @@ func prepared(items []Item) []Item {
 			continue
 		}
 		seen[item.ID] = true
-		item.ObservedAt = database.Now(item.ObservedAt)
-		item.PostedAt = database.Now(item.PostedAt)
+		item.ObservedAt = database.Stored(item.ObservedAt)
+		item.PostedAt = database.Stored(item.PostedAt)
 		item.TitleSearchText, item.SummarySearchText = plaintext.Fold(item.Title), plaintext.Fold(item.Summary)
 		out = append(out, item)
 	}
@@ -330,7 +330,7 @@ func (Store) Prune(ctx context.Context, db bun.IDB, now, sealed time.Time) (dele
 		before = sealed
 	}
 	old := database.ForRemoval(db.NewSelect().Model((*Item)(nil)).Column("id").
-		Where("n.observed_at < ?", database.Now(before)).Where("NOT n.cited").
+		Where("n.observed_at < ?", database.Stored(before)).Where("NOT n.cited").
 		OrderExpr("n.observed_at").Limit(batch))
 	res, err := db.NewDelete().With("old", old).Model((*Item)(nil)).Where("id IN (SELECT id FROM old)").Exec(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestRegistrationCeiling(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		allowed := s.register()
 		allowed.signIn()
-		now := database.Now(time.Now())
+		now := database.Stored(time.Now())
 		if _, err := s.DB.NewUpdate().Model((*oauth.Client)(nil)).Set("created_at = ?", now.AddDate(0, 0, -1)).
 			Where("id = ?", allowed.ClientID).Exec(t.Context()); err != nil {
 			t.Fatal(err)
@@ -82,7 +82,7 @@ func TestRegistrationCeiling(t *testing.T) {
 // the other beyond half of them.
 func TestHalfOfTheClientsIsForEachKind(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
-		now := database.Now(time.Now())
+		now := database.Stored(time.Now())
 		clients := make([]oauth.Client, 10_000)
 		for i := range clients {
 			clients[i] = oauth.Client{

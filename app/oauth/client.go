@@ -179,7 +179,7 @@ func findClient(ctx context.Context, db bun.IDB, id string, now time.Time) (*Cli
 		return nil, fosite.ErrNotFound
 	}
 	c := new(Client)
-	err := db.NewSelect().Model(c).Where("id = ?", id).Where("expires_at > ?", database.Now(now)).Scan(ctx)
+	err := db.NewSelect().Model(c).Where("id = ?", id).Where("expires_at > ?", database.Stored(now)).Scan(ctx)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, fosite.ErrNotFound
@@ -192,8 +192,8 @@ func findClient(ctx context.Context, db bun.IDB, id string, now time.Time) (*Cli
 // keepClient extends the life of a registered client that was approved or got a token. It changes nothing
 // for a client with a metadata document.
 func keepClient(ctx context.Context, db bun.IDB, id string, now time.Time) error {
-	_, err := db.NewUpdate().Model((*Client)(nil)).Set("approved_at = COALESCE(approved_at, ?)", database.Now(now)).
-		Set("expires_at = ?", database.Now(now.Add(ClientLifetime))).Where("id = ?", id).Exec(ctx)
+	_, err := db.NewUpdate().Model((*Client)(nil)).Set("approved_at = COALESCE(approved_at, ?)", database.Stored(now)).
+		Set("expires_at = ?", database.Stored(now.Add(ClientLifetime))).Where("id = ?", id).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("keep client: %w", err)
 	}

@@ -56,7 +56,7 @@ func findCode(ctx context.Context, tx bun.Tx, hash []byte) (*code, error) {
 
 // mark records in a column of a code when something happened to it.
 func mark(ctx context.Context, tx bun.Tx, column string, hash []byte, now time.Time) error {
-	_, err := tx.NewUpdate().Model((*code)(nil)).Set("? = ?", bun.Ident(column), database.Now(now)).
+	_, err := tx.NewUpdate().Model((*code)(nil)).Set("? = ?", bun.Ident(column), database.Stored(now)).
 		Where("hash = ?", hash).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("mark code: %w", err)

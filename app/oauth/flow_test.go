@@ -294,7 +294,7 @@ func TestWithheldNeedsRead(t *testing.T) {
 			if _, err := tx.ExecContext(ctx, "UPDATE predictions SET unrevealed = TRUE, reveal = 'close'"); err != nil {
 				return err
 			}
-			return generation.Moved(ctx, tx, generation.Predictions)
+			return generation.Move(ctx, tx, generation.Predictions)
 		})
 		p := s.register()
 		for scope, sees := range map[string]bool{"publish": false, "read": true} {

@@ -39,7 +39,7 @@ func (s *Server) Register(ctx context.Context, body []byte) (*Registration, erro
 	if refusal != nil {
 		return nil, refusal
 	}
-	now := database.Now(s.Now())
+	now := database.Stored(s.Now())
 	c.CreatedAt, c.ExpiresAt = now, now.Add(UnapprovedLifetime)
 	err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return addClient(ctx, tx, c) })
 	if e := translate(err); e != nil {

@@ -93,7 +93,7 @@ func (store) SetClientAssertionJWT(context.Context, string, time.Time) error {
 // code needs the grant, so whatever ends the grants of an agent ends its codes too.
 func (s store) CreateAuthorizeCodeSession(ctx context.Context, signature string, r fosite.Requester) error {
 	g := &sessionOf(r).grant
-	ends := database.Now(s.Now().Add(codeLifetime))
+	ends := database.Stored(s.Now().Add(codeLifetime))
 	if err := s.agents.OpenGrant(ctx, txOf(ctx), g, ends, s.Now()); err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*request) 
 	if b.tallies, err = lockFreeTallies(ctx, tx, agentsOf(list)); err != nil {
 		return nil, err
 	}
-	b.now = database.Now(p.now())
+	b.now = database.Stored(p.now())
 	if err := forgetAhead(ctx, tx, b.tallies, b.now); err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	if len(b.newAnswers) > 0 {
 		writes = append(writes, answersWrite(b.newAnswers))
 	}
-	writes = append(writes, update.NewWrite(created(b.predictions)), generation.Move(tx, generation.Predictions))
+	writes = append(writes, update.NewWrite(created(b.predictions)), generation.NewWrite(tx, generation.Predictions))
 	writes = append(writes, marketCountWrites(b.predictions)...) // last, because other batches wait for these rows
 	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("store predictions: %w", err)

@@ -10,7 +10,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
-	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // citation records that a prediction's evidence cites a signal. Several links to the same signal make one
@@ -40,11 +39,6 @@ func citationsOf(predictions []*Prediction) []citation {
 		}
 	}
 	return list
-}
-
-// citationsWrite makes predictions findable by the signals that they cite.
-func citationsWrite(list []citation) database.Write {
-	return database.NewInsert("citations", list, "")
 }
 
 const (

@@ -211,10 +211,10 @@ func TakeChanged(ctx context.Context, db *database.DB, after string, limit int, 
 		}
 		ids := make([]string, len(rows))
 		for i := range rows {
-			rows[i].CountedAt = database.Now(now)
+			rows[i].CountedAt = database.Stored(now)
 			ids[i] = rows[i].MarketID
 		}
-		_, err := tx.NewUpdate().Model((*Consensus)(nil)).Set("counted_at = ?", database.Now(now)).
+		_, err := tx.NewUpdate().Model((*Consensus)(nil)).Set("counted_at = ?", database.Stored(now)).
 			Where("market_id IN (?)", bun.List(ids)).Exec(ctx)
 		if err != nil {
 			return err

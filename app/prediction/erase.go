@@ -63,7 +63,7 @@ func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, limit int, n
 // moves once, not with each chunk: that would drop the kept copies of all answers again and again.
 func noteErased(ctx context.Context, db *database.DB, agentID uuid.UUID, now time.Time) error {
 	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		return errors.Join(agent.Store{}.Erased(ctx, tx, agentID, now), generation.Moved(ctx, tx, generation.Texts))
+		return errors.Join(agent.Store{}.Erased(ctx, tx, agentID, now), generation.Move(ctx, tx, generation.Texts))
 	})
 }
 

@@ -81,11 +81,17 @@ func insertions(tx bun.Tx, list []*Prediction, found []terms) []database.Write {
 		database.NewInsert("predictions", rows, ""),
 		database.NewInsert("results", results, ""),
 	}
+	return append(writes, foundWrites(tx, list, words)...)
+}
+
+// foundWrites makes predictions findable by their words and by the signals that they cite. It skips the citations of
+// unrevealed ones; the caller leaves out their words.
+func foundWrites(tx bun.Tx, list []*Prediction, words []newWords) (writes []database.Write) {
 	if len(words) > 0 {
 		writes = append(writes, wordsWrite(tx, words))
 	}
 	if cited := citationsOf(list); len(cited) > 0 {
-		writes = append(writes, citationsWrite(cited))
+		writes = append(writes, database.NewInsert("citations", cited, ""))
 	}
 	return writes
 }

@@ -108,7 +108,7 @@ func (p *Publisher) keepPart(ctx context.Context, part Part) (s *parts, unfinish
 		if err := checkOpen(ctx, tx, part.Agent.ID); err != nil {
 			return err
 		}
-		now := database.Now(p.now())
+		now := database.Stored(p.now())
 		if s, err = p.lockParts(ctx, tx, part, now); err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) (
 			return nil, err
 		}
 		if l, ok := latest[s.MarketID]; ok && l.Confidence == *s.Confidence && !l.CreatedAt.Before(s.BeganAt) {
-			return nil, p.endParts(ctx, s, markPublished, database.Now(p.now()))
+			return nil, p.endParts(ctx, s, markPublished, database.Stored(p.now()))
 		}
 	}
 	d := draftOf(s.MarketID, s.Confidence, s.Thesis)
@@ -222,7 +222,7 @@ func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) (
 	if err != nil {
 		return nil, err
 	}
-	return nil, p.endParts(ctx, s, markPublished, database.Now(p.now()))
+	return nil, p.endParts(ctx, s, markPublished, database.Stored(p.now()))
 }
 
 const (
@@ -311,7 +311,7 @@ func PartsWait(ctx context.Context, db bun.IDB) (bool, error) {
 // them is still to be published, as after a day without a worker.
 func (p *Publisher) ForgetParts(ctx context.Context) (more bool, err error) {
 	before := p.now().Add(-PartsKept)
-	waits, err := selectWaiting(p.db.NewSelect().Model((*parts)(nil))).Where("s.began_at < ?", database.Now(before)).Exists(ctx)
+	waits, err := selectWaiting(p.db.NewSelect().Model((*parts)(nil))).Where("s.began_at < ?", database.Stored(before)).Exists(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for expired parts: %w", err)
 	}

@@ -205,7 +205,7 @@ func TestNewerConfidenceWaitsNoLonger(t *testing.T) {
 func TestPartsWithoutAScheduledClose(t *testing.T) {
 	t.Parallel()
 	eachAuthor(t, func(t *testing.T, d *author) {
-		for id, closes := range map[string]any{"1": nil, "2": database.Now(start.Add(-time.Hour)), "4": database.Now(start.Add(time.Minute))} {
+		for id, closes := range map[string]any{"1": nil, "2": database.Stored(start.Add(-time.Hour)), "4": database.Stored(start.Add(time.Minute))} {
 			if _, err := d.db.ExecContext(t.Context(), "UPDATE markets SET closes_at = ? WHERE id = ?", closes, id); err != nil {
 				t.Fatal(err)
 			}
@@ -399,7 +399,7 @@ func TestPartsOfADisabledAgent(t *testing.T) {
 	t.Parallel()
 	eachAuthor(t, func(t *testing.T, d *author) {
 		d.add(t, "1", "0.6")
-		if _, err := d.db.ExecContext(t.Context(), "UPDATE agents SET status = 'disabled', disabled_at = ?", database.Now(start)); err != nil {
+		if _, err := d.db.ExecContext(t.Context(), "UPDATE agents SET status = 'disabled', disabled_at = ?", database.Stored(start)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := d.PublishParts(t.Context(), d.now()); err != nil {

@@ -149,7 +149,7 @@ func (p *Publisher) dryRun(ctx context.Context, w *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	outcomes := p.prepareAll(w, known, &Tally{}, database.Now(p.now()))
+	outcomes := p.prepareAll(w, known, &Tally{}, database.Stored(p.now()))
 	for i := range outcomes {
 		if o := &outcomes[i]; o.Err == nil {
 			o.Receipt.Warnings = append(o.Receipt.Warnings, dryRun)
@@ -224,7 +224,7 @@ func (d *Draft) prediction(a agent.Agent, to link, id identity) Prediction {
 	pr := Prediction{
 		ID: id.id, AgentID: a.ID,
 		Title: d.Title, Thesis: d.Thesis, Confidence: roundConfidence(*d.Confidence),
-		HorizonAt: database.Now(*d.HorizonAt), Category: d.Category, Model: model,
+		HorizonAt: database.Stored(*d.HorizonAt), Category: d.Category, Model: model,
 		Evidence: append([]Evidence{}, d.Evidence...), BaselineState: Unlinked,
 		Status: Open, Sample: a.Sample, CreatedAt: id.at,
 	}

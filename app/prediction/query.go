@@ -33,7 +33,7 @@ func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 // PublishedAfter reports whether a prediction on the market was published after the given time.
 func PublishedAfter(ctx context.Context, db bun.IDB, marketID string, at time.Time) (found bool, err error) {
 	err = db.NewRaw("SELECT EXISTS (SELECT 1 FROM predictions WHERE market_id = ? AND id >= ? AND created_at > ?)",
-		marketID, database.FirstID(at), database.Now(at)).Scan(ctx, &found)
+		marketID, database.FirstID(at), database.Stored(at)).Scan(ctx, &found)
 	if err != nil {
 		return false, fmt.Errorf("look for predictions after a moment: %w", err)
 	}

@@ -13,12 +13,12 @@ const restoreRows = 200
 
 // Restore writes predictions and their results unchanged, and nothing else. It is for a database made from a
 // data release.
-func Restore(ctx context.Context, tx bun.Tx, list []Prediction) error {
+func Restore(ctx context.Context, db bun.IDB, list []Prediction) error {
 	for chunk := range slices.Chunk(list, restoreRows) {
-		if _, err := tx.NewInsert().Model(&chunk).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
+		if _, err := db.NewInsert().Model(&chunk).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
 			return fmt.Errorf("restore predictions: %w", err)
 		}
-		if _, err := tx.NewInsert().Model(&chunk).ModelTableExpr("results").Column(resultColumns...).Exec(ctx); err != nil {
+		if _, err := db.NewInsert().Model(&chunk).ModelTableExpr("results").Column(resultColumns...).Exec(ctx); err != nil {
 			return fmt.Errorf("restore results: %w", err)
 		}
 	}

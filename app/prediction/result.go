@@ -207,7 +207,7 @@ func FixBaselines(ctx context.Context, tx bun.Tx, rows []Baseline) error {
 	if err != nil {
 		return fmt.Errorf("write baselines: %w", err)
 	}
-	return generation.Moved(ctx, tx, generation.Results)
+	return generation.Move(ctx, tx, generation.Results)
 }
 
 // Resolution holds the columns that resolving, voiding or reopening a prediction writes.
@@ -249,5 +249,5 @@ func Resolve(ctx context.Context, tx bun.Tx, rows []Resolution) error {
 	if err != nil {
 		return err
 	}
-	return generation.Moved(ctx, tx, generation.Results)
+	return generation.Move(ctx, tx, generation.Results)
 }

@@ -130,11 +130,7 @@ func RevealDue(ctx context.Context, db *database.DB, now time.Time) error {
 			return err
 		}
 		err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-			agents := make([]uuid.UUID, len(keys))
-			for i, k := range keys {
-				agents[i] = k.AgentID
-			}
-			if err := LockTallies(ctx, tx, agents); err != nil {
+			if err := LockTalliesOf(ctx, tx, keys); err != nil {
 				return err
 			}
 			return reveal(ctx, tx, keys, "p.unrevealed", now)
@@ -201,11 +197,7 @@ func RevealLeft(ctx context.Context, tx bun.Tx, marketID string, now time.Time) 
 	if len(keys) == 0 {
 		return false, nil
 	}
-	agents := make([]uuid.UUID, len(keys))
-	for i, k := range keys {
-		agents[i] = k.AgentID
-	}
-	if err := LockTallies(ctx, tx, agents); err != nil {
+	if err := LockTalliesOf(ctx, tx, keys); err != nil {
 		return false, err
 	}
 	return true, reveal(ctx, tx, keys, "p.unrevealed", now)
@@ -234,7 +226,7 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 	if len(list) == 0 {
 		return nil
 	}
-	at := database.Now(now)
+	at := database.Stored(now)
 	rows, found := make([]revealing, len(list)), make([]*Prediction, len(list))
 	var words []newWords
 	for i := range list {
@@ -244,18 +236,13 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 			words = append(words, newWords{p.AgentID, p.ID, termsOf(tx, p.Title, p.Thesis)})
 		}
 	}
-	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
+	if err := generation.Move(ctx, tx, generation.Predictions); err != nil {
 		return err
 	}
 	writes := []database.Write{database.NewWrite(`UPDATE predictions AS p SET unrevealed = FALSE, revealed_at = v.revealed_at
 		FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id`, rows), database.NewWrite(`UPDATE results AS p SET settled_at = v.revealed_at
 		FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.status = 'void'`, rows)}
-	if len(words) > 0 {
-		writes = append(writes, wordsWrite(tx, words))
-	}
-	if cited := citationsOf(found); len(cited) > 0 {
-		writes = append(writes, citationsWrite(cited))
-	}
+	writes = append(writes, foundWrites(tx, found, words)...)
 	if err := database.ExecWrites(ctx, tx, append(writes, marketCountWrites(found)...)...); err != nil {
 		return fmt.Errorf("reveal predictions: %w", err)
 	}

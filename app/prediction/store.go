@@ -51,7 +51,7 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 // Insert stores an existing prediction unchanged, and counts it as new. It also stores the search words and
 // citations of a revealed one. It is for imports; agents publish through a Publisher.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
-	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
+	if err := generation.Move(ctx, tx, generation.Predictions); err != nil {
 		return err
 	}
 	if err := LockTallies(ctx, tx, []uuid.UUID{p.AgentID}); err != nil {
@@ -67,14 +67,12 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	tally.AgentID = p.AgentID
 	tally.add(p)
 	list := []*Prediction{p}
-	writes := append(marketCountWrites(list), talliesWrite([]*Tally{&tally}))
+	var words []newWords
 	if !p.Unrevealed {
-		writes = append(writes, wordsWrite(tx, []newWords{{p.AgentID, p.ID, termsOf(tx, p.Title, p.Thesis)}}))
+		words = []newWords{{p.AgentID, p.ID, termsOf(tx, p.Title, p.Thesis)}}
 	}
-	if cited := citationsOf(list); len(cited) > 0 {
-		writes = append(writes, citationsWrite(cited))
-	}
-	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
+	writes := append(foundWrites(tx, list, words), talliesWrite([]*Tally{&tally}))
+	if err := database.ExecWrites(ctx, tx, append(writes, marketCountWrites(list)...)...); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
 	}
 	return nil
@@ -107,13 +105,7 @@ func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
 
 func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {
 	p.Reveal = cmp.Or(p.Reveal, RevealNow)
-	if _, err := db.NewInsert().Model(p).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
-		return fmt.Errorf("insert prediction: %w", err)
-	}
-	if _, err := db.NewInsert().Model(p).ModelTableExpr("results").Column(resultColumns...).Exec(ctx); err != nil {
-		return fmt.Errorf("insert result: %w", err)
-	}
-	return nil
+	return Restore(ctx, db, []Prediction{*p})
 }
 
 // ByID returns one prediction, or nil if there is none.

@@ -189,6 +189,15 @@ func (m *TallyMove) Count(s Status, n int64) {
 	}
 }
 
+// LockTalliesOf is LockTallies for the agents of predictions.
+func LockTalliesOf(ctx context.Context, tx bun.Tx, keys []Key) error {
+	agents := make([]uuid.UUID, len(keys))
+	for i, k := range keys {
+		agents[i] = k.AgentID
+	}
+	return LockTallies(ctx, tx, agents)
+}
+
 // LockTallies locks the tallies of agents until the transaction ends, in ascending order. Publishing and
 // settling hold an agent's tally before they read or change its predictions, results and sums. Agents without a
 // tally get an empty one. On SQLite it does nothing, because there is only one writer.
@@ -300,7 +309,7 @@ func ReplaceTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID, tallies 
 			return fmt.Errorf("write tallies: %w", err)
 		}
 	}
-	return generation.Moved(ctx, tx, generation.Results)
+	return generation.Move(ctx, tx, generation.Results)
 }
 
 // Tallies returns the tallies of agents. It leaves out agents that never published.

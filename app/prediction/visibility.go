@@ -127,5 +127,5 @@ func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (ti
 		Where("agent_id = ?", rows[0].AgentID).Where("id = ?", id).Exec(ctx); err != nil {
 		return "", false, fmt.Errorf("hide prediction: %w", err)
 	}
-	return rows[0].Title, true, generation.Moved(ctx, tx, generation.Texts)
+	return rows[0].Title, true, generation.Move(ctx, tx, generation.Texts)
 }

@@ -112,7 +112,7 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item)
 	for i := range rows {
 		bets = append(bets, rows[i].bet())
 	}
-	b, err := newBatch(ctx, tx, bets, database.Now(r.service.now()), o.DecidedAt)
+	b, err := newBatch(ctx, tx, bets, database.Stored(r.service.now()), o.DecidedAt)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 	for i := range rows {
 		bets = append(bets, rows[i].bet())
 	}
-	b, err := newBatch(ctx, tx, bets, database.Now(r.service.now()), o.DecidedAt)
+	b, err := newBatch(ctx, tx, bets, database.Stored(r.service.now()), o.DecidedAt)
 	if err != nil {
 		return err
 	}
@@ -198,30 +198,17 @@ func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 
 // lockItems locks the agents of the given predictions, then reads the predictions.
 func lockItems(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, error) {
-	agents := make([]uuid.UUID, 0, len(keys))
-	for _, k := range keys {
-		agents = append(agents, k.AgentID)
-	}
-	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
+	if err := prediction.LockTalliesOf(ctx, tx, keys); err != nil {
 		return nil, err
 	}
 	return readItems(ctx, tx, keys)
 }
 
-// readItems reads predictions, and locks nothing.
+// readItems reads predictions with their latest ledger entries, and locks nothing.
 func readItems(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, error) {
 	rows := make([]item, 0, len(keys))
-	q := items(tx).Join("JOIN v ON v.agent_id = p.agent_id AND v.id = p.id")
+	q := prediction.SelectResults(tx).Join("JOIN v ON v.agent_id = p.agent_id AND v.id = p.id")
 	if err := database.ScanRows(ctx, tx, q.String(), keys, &rows); err != nil {
-		return nil, fmt.Errorf("read predictions: %w", err)
-	}
-	return rows, addEntries(ctx, tx, rows)
-}
-
-// loadItems reads predictions with their latest ledger entries.
-func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, error) {
-	var rows []item
-	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read predictions: %w", err)
 	}
 	return rows, addEntries(ctx, tx, rows)

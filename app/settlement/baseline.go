@@ -119,11 +119,7 @@ type baselineRun struct {
 // chunk decides the next predictions. It locks their agents before it reads them, because another worker may have
 // decided some since they were listed.
 func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx, keys []prediction.Key) error {
-	agents := make([]uuid.UUID, len(keys))
-	for i, k := range keys {
-		agents[i] = k.AgentID
-	}
-	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
+	if err := prediction.LockTalliesOf(ctx, tx, keys); err != nil {
 		return err
 	}
 	var rows []pending
@@ -151,7 +147,7 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 		return err
 	}
 	decided, updates := make([]prediction.Baseline, 0, len(rows)), make([]update.Update, 0, len(rows))
-	now, fixed := database.Now(r.service.now()), map[string]bool{} // by market that got a decision
+	now, fixed := database.Stored(r.service.now()), map[string]bool{} // by market that got a decision
 	for _, p := range rows {
 		key := clusterKey{p.AgentID, p.EventKey}
 		if _, blocked := r.blocked[key]; blocked {

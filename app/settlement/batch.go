@@ -57,11 +57,6 @@ type item struct {
 	last *Entry // latest in the ledger, nil if there is none
 }
 
-// items selects the columns of item. Predictions are p, results s.
-func items(db bun.IDB) *bun.SelectQuery {
-	return prediction.SelectResults(db)
-}
-
 func (i *item) bet() bet {
 	b := bet{AgentID: i.AgentID, P: i.Confidence, EventKey: i.EventKey}
 	if i.BaselineState == prediction.Fixed {

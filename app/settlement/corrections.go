@@ -93,10 +93,10 @@ func Corrections(ctx context.Context, db bun.IDB, f CorrectionFilter) (rows []Co
 }
 
 func (s *Service) correct(ctx context.Context, tx bun.Tx, c Correction) error {
-	c.CreatedAt = database.Now(s.now())
+	c.CreatedAt = database.Stored(s.now())
 	c.ID = database.NewID(c.CreatedAt)
 	if _, err := tx.NewInsert().Model(&c).Exec(ctx); err != nil {
 		return fmt.Errorf("store the correction: %w", err)
 	}
-	return generation.Moved(ctx, tx, generation.Results)
+	return generation.Move(ctx, tx, generation.Results)
 }

@@ -18,9 +18,9 @@ type Span struct{ From, To time.Time }
 // within narrows a query to rows whose time column lies in the span.
 func (s Span) within(q *bun.SelectQuery, column string) *bun.SelectQuery {
 	if !s.From.IsZero() {
-		q.Where("? >= ?", bun.Ident(column), database.Now(s.From))
+		q.Where("? >= ?", bun.Ident(column), database.Stored(s.From))
 	}
-	return q.Where("? < ?", bun.Ident(column), database.Now(s.To))
+	return q.Where("? < ?", bun.Ident(column), database.Stored(s.To))
 }
 
 // ids narrows a query to rows whose ids were created in the span.
@@ -97,7 +97,7 @@ func VoidedIn(ctx context.Context, db bun.IDB, s Span, after Voided, limit int) 
 		Where("e.prediction_id = s.id").Where("e.agent_id = s.agent_id")
 	q := s.within(prediction.SelectVoided(db), "s.settled_at").Where("NOT EXISTS (?)", scored)
 	if !after.SettledAt.IsZero() {
-		q = q.Where("(s.settled_at, s.id) > (?, ?)", database.Now(after.SettledAt), after.ID)
+		q = q.Where("(s.settled_at, s.id) > (?, ?)", database.Stored(after.SettledAt), after.ID)
 	}
 	var rows []Voided
 	if err := q.Order("s.settled_at", "s.id").Limit(int64(limit)).Scan(ctx, &rows); err != nil {

@@ -266,7 +266,7 @@ func (w *world) insert(agent uuid.UUID, m *market.Market) error {
 }
 
 func (w *world) add(ctx context.Context, tx bun.Tx, agent uuid.UUID, m *market.Market) error {
-	at, outcome := database.Now(w.clock), 0
+	at, outcome := database.Stored(w.clock), 0
 	return prediction.Store{}.Insert(ctx, tx, &prediction.Prediction{
 		ID: database.NewID(at), AgentID: agent, Title: "t", Thesis: "t", Confidence: .7, HorizonAt: at, Category: "general",
 		Evidence: []prediction.Evidence{}, MarketID: m.ID, Outcome: m.Outcomes[0], OutcomeIndex: &outcome, EventKey: m.EventKey(),

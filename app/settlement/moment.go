@@ -31,7 +31,7 @@ func AtOnce(ctx context.Context, db *database.DB, now func() time.Time, read fun
 func beginBetweenSettlements(ctx context.Context, db *database.DB, now func() time.Time) (tx bun.Tx, at time.Time, err error) {
 	s := Service{db: db}
 	err = s.inWholeLedger(ctx, func(ctx context.Context, _ bun.Tx) error {
-		at = database.Now(now())
+		at = database.Stored(now())
 		if tx, err = db.Reader.BeginTx(context.WithoutCancel(ctx), readsOnly(db)); err != nil {
 			return err
 		}

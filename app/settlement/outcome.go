@@ -52,7 +52,7 @@ type Outcome struct {
 func newOutcome(m *market.Market, v market.Verdict, before *Outcome, source, note string, at time.Time) *Outcome {
 	o := &Outcome{
 		MarketID: m.ID, Revision: 1, Outcomes: m.Outcomes, OutcomeValues: []float64{}, Source: source, Note: note,
-		ClosedAt: m.ClosedAt, DecidedAt: database.Now(at), State: stateOpen,
+		ClosedAt: m.ClosedAt, DecidedAt: database.Stored(at), State: stateOpen,
 	}
 	if before != nil {
 		o.Revision = before.Revision + 1

@@ -74,7 +74,7 @@ func CountReferences(ctx context.Context, db bun.IDB, since time.Time) (n int64,
 		N      int64
 		Latest time.Time `bun:",nullzero"`
 	}
-	err = db.NewRaw("SELECT COUNT(*) AS n, MAX(settled_at) AS latest FROM reference_predictions WHERE settled_at >= ?", database.Now(since)).
+	err = db.NewRaw("SELECT COUNT(*) AS n, MAX(settled_at) AS latest FROM reference_predictions WHERE settled_at >= ?", database.Stored(since)).
 		Scan(ctx, &found)
 	if err != nil {
 		return 0, latest, fmt.Errorf("count reference rows: %w", err)
@@ -95,7 +95,7 @@ func ScoredSince(ctx context.Context, db bun.IDB, since time.Time) ([]Scored, er
 	err := db.NewRaw(`SELECT agent_id, category FROM score_entries WHERE id >= ?
 		UNION SELECT r.agent_id, c.category FROM reference_predictions AS r
 		JOIN clusters AS c ON c.agent_id = r.agent_id AND c.event_key = r.event_key WHERE r.settled_at >= ?`,
-		database.FirstID(since), database.Now(since)).Scan(ctx, &rows)
+		database.FirstID(since), database.Stored(since)).Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read what was scored: %w", err)
 	}

@@ -139,10 +139,10 @@ func (r *recount) agent(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
 	tally := prediction.Tally{AgentID: id}
 	days := map[string]struct{}{}
 	for last := uuid.Nil; ; {
-		rows, err := loadItems(ctx, tx, items(tx).Where("p.agent_id = ?", id).Where("p.id > ?", last).Order("p.id").
-			Limit(rebuildRows))
-		if err != nil {
-			return err
+		var rows []item
+		q := prediction.SelectResults(tx).Where("p.agent_id = ?", id).Where("p.id > ?", last).Order("p.id").Limit(rebuildRows)
+		if err := q.Scan(ctx, &rows); err != nil {
+			return fmt.Errorf("read predictions: %w", err)
 		}
 		if err := r.predictions(ctx, tx, rows); err != nil {
 			return err
@@ -193,6 +193,10 @@ func (r *recount) predictions(ctx context.Context, tx bun.Tx, rows []item) error
 	}
 	for i := range rows {
 		p := &rows[i]
+		p.CreatedAt = p.CreatedAt.UTC()
+		if own := entries[p.ID]; len(own) > 0 {
+			p.last = &own[len(own)-1]
+		}
 		r.report.Predictions++
 		r.report.Entries += int64(len(entries[p.ID]))
 		if p.BaselineState == prediction.Fixed {

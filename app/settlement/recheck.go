@@ -23,10 +23,6 @@ func (s *Service) CheckedFrom() time.Duration { return s.fresh() + score.MedianW
 // oldest first. ok is false if they hold no view after publication.
 func (s *Service) Baseline(c Checked, prices []market.Price) (b prediction.Baseline, ok bool) {
 	p := pending{OutcomeIndex: c.OutcomeIndex, Confidence: c.Confidence, Said: c.Previous, CreatedAt: c.CreatedAt}
-	h := history(prices)
-	_, after := h.around(&p, s.interval)
-	if after == nil {
-		return b, false
-	}
-	return s.baselineOf(&p, h)
+	b, _ = s.baselineOf(&p, history(prices))
+	return b, b.State != prediction.Missed
 }

@@ -199,7 +199,7 @@ func (s *Service) insertReferences(ctx context.Context, tx bun.Tx, list []newRef
 			AgentID: x.agent, MarketID: x.market.ID, Outcome: x.market.Outcomes[x.market.Reference()],
 			Confidence: x.p, Baseline: q, ObservedAt: x.at, EventKey: event,
 			WeightIndex: indexes.next(x.agent, event, x.market.Category, x.market.ClosesAt),
-			Status:      prediction.Open, CreatedAt: database.Now(s.now()),
+			Status:      prediction.Open, CreatedAt: database.Stored(s.now()),
 		})
 	}
 	if err := indexes.save(ctx, tx); err != nil || len(rows) == 0 {

@@ -177,7 +177,7 @@ func (s *Service) record(ctx context.Context, r Ruling, c check) (done *plan, er
 
 // movePrediction carries out a ruling on one prediction.
 func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error {
-	b, err := newBatch(ctx, tx, []bet{p.item.bet()}, database.Now(s.now()), s.now())
+	b, err := newBatch(ctx, tx, []bet{p.item.bet()}, database.Stored(s.now()), s.now())
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (s *Service) checkVoidPrediction(id uuid.UUID) check {
 				problem.CodeAlreadyVoid, "This prediction is void already"+i.reason()+". Nothing was changed.",
 			)
 		}
-		to := resolution{Status: prediction.Void, Source: sourceAdmin, Note: r.Note, At: database.Now(s.now()), Ruled: true}
+		to := resolution{Status: prediction.Void, Source: sourceAdmin, Note: r.Note, At: database.Stored(s.now()), Ruled: true}
 		return i.plan(KindPredictionVoided, "void", to), nil
 	}
 }
@@ -105,7 +105,7 @@ func planPrediction(i *item, kind string, r Ruling, now time.Time) (*plan, error
 		return nil, err
 	}
 	to := resolution{
-		Status: prediction.Resolved, Value: y, Source: sourceAdmin, Note: r.Note, At: database.Now(now), Ruled: true,
+		Status: prediction.Resolved, Value: y, Source: sourceAdmin, Note: r.Note, At: database.Stored(now), Ruled: true,
 	}
 	words := fmt.Sprint(y)
 	switch y {

@@ -115,7 +115,7 @@ func differs(ctx context.Context, db bun.IDB, o *Outcome, chunk int, all bool) (
 			return true, nil
 		}
 	}
-	open := items(db).Where("s.market_id = ?", o.MarketID).Where("s.status = 'open'").Where("NOT s.ruled").
+	open := prediction.SelectResults(db).Where("s.market_id = ?", o.MarketID).Where("s.status = 'open'").Where("NOT s.ruled").
 		Order("s.id DESC").Limit(int64(chunk))
 	for q := open; ; {
 		var rows []item
@@ -279,7 +279,7 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 // and reports whether it did.
 func (s *Service) moveClosing(ctx context.Context, m *market.Market, before *Outcome) (bool, error) {
 	o := *before
-	o.Revision, o.ClosedAt, o.DecidedAt, o.Applied = before.Revision+1, m.ClosedAt, database.Now(s.now()), false
+	o.Revision, o.ClosedAt, o.DecidedAt, o.Applied = before.Revision+1, m.ClosedAt, database.Stored(s.now()), false
 	return s.replace(ctx, m, &o, before)
 }
 
@@ -370,5 +370,5 @@ func (s *Service) saveOutcome(ctx context.Context, tx bun.Tx, m *market.Market, 
 	if err != nil || o.State == stateOpen {
 		return err
 	}
-	return update.Record(ctx, tx, o.settled(m, database.Now(s.now())))
+	return update.Record(ctx, tx, o.settled(m, database.Stored(s.now())))
 }

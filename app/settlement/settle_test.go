@@ -278,7 +278,7 @@ func TestOutcomeGoneIsNotReadAgain(t *testing.T) {
 				}
 				w.exec("UPDATE markets SET active = FALSE")
 				w.clock = w.clock.AddDate(0, 0, 8)
-				_, err = db.ExecContext(t.Context(), "UPDATE markets SET observed_at = ?", database.Now(w.clock))
+				_, err = db.ExecContext(t.Context(), "UPDATE markets SET observed_at = ?", database.Stored(w.clock))
 				w.must(err)
 				if ids := w.requested(s); len(ids) > 0 {
 					t.Errorf("a week after the ruling a tick requests %v", ids)

@@ -111,7 +111,7 @@ func (w *world) tick(s *Service, ms ...*market.Market) {
 // publish stores a prediction as publishing does.
 func (w *world) publish(agent uuid.UUID, m *market.Market, outcome int, p float64) uuid.UUID {
 	w.t.Helper()
-	at := database.Now(w.clock)
+	at := database.Stored(w.clock)
 	x := prediction.Prediction{ID: w.id(at), AgentID: agent, Title: "t", Thesis: "t", Confidence: p, HorizonAt: at.Add(48 * time.Hour),
 		Category: "general", Evidence: []prediction.Evidence{}, BaselineState: prediction.Unlinked, Status: prediction.Open, CreatedAt: at}
 	if m != nil {

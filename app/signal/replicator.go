@@ -64,7 +64,7 @@ type row struct {
 // This node serves the reading even if Publish returns an error. A failure of the cache is only logged, because
 // the other nodes also look in the database.
 func (r *Replicator[T]) Publish(ctx context.Context, reading Reading[T]) error {
-	reading.AsOf = database.Now(reading.AsOf)
+	reading.AsOf = database.Stored(reading.AsOf)
 	r.feed.Publish(reading)
 	packed, err := pack(reading)
 	if err != nil {

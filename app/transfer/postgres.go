@@ -132,7 +132,7 @@ func scanned(k kind, target any) any {
 		}
 	case *pgtype.Timestamptz:
 		if v.Valid {
-			return database.Now(v.Time)
+			return database.Stored(v.Time)
 		}
 	case *[]byte:
 		switch {

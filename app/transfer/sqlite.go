@@ -100,7 +100,7 @@ func fromSQLite(k kind, v any) (any, error) {
 		}
 	case kindTime:
 		if at, ok := v.(time.Time); ok {
-			return database.Now(at), nil
+			return database.Stored(at), nil
 		}
 	case kindBytes:
 		switch v := v.(type) {

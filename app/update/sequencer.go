@@ -59,7 +59,7 @@ func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	at := database.Now(s.now())
+	at := database.Stored(s.now())
 	chunks, list := make([]chunkRow, 0, len(rows)), make([]Update, 0, len(rows))
 	for _, row := range rows {
 		numbered, err := decode(row.Content, last+1)
@@ -76,7 +76,7 @@ func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
 	if _, err := tx.ExecContext(ctx, "UPDATE update_head SET last = ?, timeline = ? WHERE id = 1", last, timeline); err != nil {
 		return fmt.Errorf("move the head: %w", err)
 	}
-	return generation.Moved(ctx, tx, generation.Updates)
+	return generation.Move(ctx, tx, generation.Updates)
 }
 
 // begin locks the head. It returns the last number, and the timeline to store with the next one. If another timeline

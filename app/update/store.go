@@ -133,7 +133,7 @@ func Restart(ctx context.Context, tx bun.Tx, now time.Time) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM update_chunks"); err != nil {
 		return fmt.Errorf("restart the updates: %w", err)
 	}
-	return generation.Moved(ctx, tx, generation.Updates)
+	return generation.Move(ctx, tx, generation.Updates)
 }
 
 // Prune deletes one batch of expired updates. more reports whether there may be further ones.
@@ -168,7 +168,7 @@ func (d deleted) full() bool { return d.count == pruneBatch }
 
 func deleteOld(ctx context.Context, tx bun.Tx, statement string, now time.Time) (d deleted, err error) {
 	var numbers []int64
-	if err := tx.NewRaw(statement, database.Now(now.Add(-KeptForAgents)), pruneBatch).Scan(ctx, &numbers); err != nil {
+	if err := tx.NewRaw(statement, database.Stored(now.Add(-KeptForAgents)), pruneBatch).Scan(ctx, &numbers); err != nil {
 		return d, err
 	}
 	for _, n := range numbers {

@@ -45,7 +45,7 @@ func worker(db *database.DB, jobs ...Job) *Worker {
 
 // ownTime returns the fake time of the bubble, which the database doesn't know.
 func ownTime(_ bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender {
-	return bun.SafeQuery("?", database.Now(now).Add(ahead))
+	return bun.SafeQuery("?", database.Stored(now).Add(ahead))
 }
 
 func stop(t *testing.T, w *Worker) {

@@ -374,7 +374,7 @@ func TestForecastsAreCheckedFirst(t *testing.T) {
 func TestQuestionsWithoutAScheduledClose(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
-		for id, closes := range map[string]any{"m1": nil, "m2": database.Now(time.Now().Add(-time.Hour))} {
+		for id, closes := range map[string]any{"m1": nil, "m2": database.Stored(time.Now().Add(-time.Hour))} {
 			if _, err := s.DB.ExecContext(t.Context(), "UPDATE markets SET closes_at = ? WHERE id = ?", closes, id); err != nil {
 				t.Fatal(err)
 			}

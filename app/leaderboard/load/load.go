@@ -35,7 +35,7 @@ func Run(ctx context.Context, db *database.DB, agents, predictions int, at time.
 	}
 	defer conn.Close()
 	l := loader{conn: conn, agents: agents, predictions: predictions,
-		markets: max(2000, 2*(predictions/agents+1)), at: database.Now(at)}
+		markets: max(2000, 2*(predictions/agents+1)), at: database.Stored(at)}
 	if err := l.run(ctx); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
