@@ -112,7 +112,11 @@ func (a *API) makePrices(ctx context.Context, c *fiber.Ctx, q pricesQuery) (*ans
 	if err != nil {
 		return nil, archiveError(err)
 	}
-	return encoded(prices(m, &f, h))
+	made, err := encoded(prices(m, &f, h))
+	if err == nil {
+		httpserver.Preferred(made, httpserver.QuickCoding(c.Context())) // compresses it before it leaves its place
+	}
+	return made, err
 }
 
 // findPrices returns the market, and the sealed days that hold its prices.
