@@ -24,6 +24,7 @@ func FoldKeeping(text string, keep func(before rune, from string) rune) string {
 	var b strings.Builder
 	gap, before := true, rune(0)
 	text = norm.NFKC.String(text)
+	b.Grow(len(text))
 	for i, r := range text {
 		previous := before
 		before = r

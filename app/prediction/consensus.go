@@ -261,7 +261,7 @@ func RecountMarkets(ctx context.Context, db *database.DB, after string, limit in
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	counts, err := countOnMarkets(ctx, db.Reader, ids)
+	counts, err := readCounts(ctx, db.Reader, ids)
 	if err != nil || !replace {
 		return counts, err
 	}
@@ -283,8 +283,8 @@ func RecountMarkets(ctx context.Context, db *database.DB, after string, limit in
 	return counts, nil
 }
 
-// countOnMarkets counts the predictions on markets. One statement reads both counts, so both are of the same moment.
-func countOnMarkets(ctx context.Context, db bun.IDB, ids []string) (counts []MarketCount, err error) {
+// readCounts counts the predictions on markets. One statement reads both counts, so both are of the same moment.
+func readCounts(ctx context.Context, db bun.IDB, ids []string) (counts []MarketCount, err error) {
 	err = db.NewRaw(`SELECT m.id AS market_id, COALESCE(c.predictions, 0) AS have,
 			(SELECT COUNT(*) FROM predictions AS p WHERE p.market_id = m.id AND `+revealed+`) AS want
 		FROM (?) AS m LEFT JOIN market_consensus AS c ON c.market_id = m.id
@@ -306,7 +306,7 @@ func correctCount(ctx context.Context, tx bun.Tx, c MarketCount) error {
 		return fmt.Errorf("read the count of predictions: %w", err)
 	}
 	if have != c.Have {
-		again, err := countOnMarkets(ctx, tx, []string{c.MarketID})
+		again, err := readCounts(ctx, tx, []string{c.MarketID})
 		if err != nil || len(again) == 0 {
 			return err
 		}

@@ -20,6 +20,7 @@ const (
 
 	maxCategory      = 64
 	maxModel         = 80
+	maxName          = 300 // of a market's id and of an outcome
 	maxEvidenceTitle = 300
 	maxURL           = 2048
 	maxHorizonYears  = 10
@@ -70,8 +71,8 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 	c.horizon(d.HorizonAt, linked, now)
 	c.text("category", d.Category, 1, maxCategory, false)
 	c.text("model", d.Model, 0, maxModel, false)
-	c.text("marketId", d.MarketID, 0, maxEvidenceTitle, false)
-	c.text("outcome", d.Outcome, 0, maxEvidenceTitle, false)
+	c.text("marketId", d.MarketID, 0, maxName, false)
+	c.text("outcome", d.Outcome, 0, maxName, false)
 	c.evidence(d.Evidence)
 	c.reveal(d)
 	return c.fields

@@ -35,7 +35,8 @@ type agentOutcome struct {
 	Outcome  string
 }
 
-func (to link) outcomeOf(agentID uuid.UUID) agentOutcome {
+// saidBy returns the outcome of a link for an agent.
+func (to link) saidBy(agentID uuid.UUID) agentOutcome {
 	about := agentOutcome{agentID, to.market.ID, ""}
 	if len(to.market.Outcomes) != 2 {
 		about.Outcome = to.market.Outcomes[to.outcome]
@@ -76,7 +77,7 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 	links := map[linkedTo]bool{}
 	for _, it := range list {
 		if to, _, err := known.link(it); err == nil && to.market != nil {
-			links[linkedTo{it.agentID, to.market.ID, to.market.EventKey(), to.outcomeOf(it.agentID).Outcome}] = true
+			links[linkedTo{it.agentID, to.market.ID, to.market.EventKey(), to.saidBy(it.agentID).Outcome}] = true
 		}
 	}
 	if len(links) == 0 {
@@ -131,7 +132,7 @@ func (known *facts) findEarlier(ctx context.Context, db bun.IDB, list []*item) e
 // note remembers a prediction for the checks and the advice of later ones in the batch.
 func (known *facts) note(made *Record) {
 	if made.Market != nil {
-		known.said[link{made.Market, *made.OutcomeIndex}.outcomeOf(made.AgentID)] = true
+		known.said[link{made.Market, *made.OutcomeIndex}.saidBy(made.AgentID)] = true
 	}
 	if made.Unrevealed && made.Reveal == RevealClose {
 		known.untilClose[agentMarket{made.AgentID, made.MarketID}] = true

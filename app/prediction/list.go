@@ -39,8 +39,8 @@ type Filter struct {
 	// Established leaves out predictions that an agent published before its first settlement. It works only
 	// with ByCreatedAt and no other filters.
 	Established bool
-	Sort        Sort
-	Limit       int
+	Sort        Sort // "" means ByCreatedAt
+	Limit       int  // at least 1
 	// MaxText ends a page before its titles, theses and evidence become longer, in bytes. A page has at least one
 	// prediction.
 	MaxText int

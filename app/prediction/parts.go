@@ -268,16 +268,16 @@ func (p *Publisher) publishWaiting(ctx context.Context, s *parts) error {
 	if a.Status == agent.Disabled {
 		return p.endParts(ctx, s, forgetParts)
 	}
-	if s, err = p.claim(ctx, s); err != nil || s == nil {
+	if s, err = p.complete(ctx, s); err != nil || s == nil {
 		return err
 	}
 	_, err = p.publishParts(ctx, *a, s)
 	return err
 }
 
-// claim completes a row that has only a confidence, so that a thesis which arrives from now on is refused and not
-// lost. It returns the row as it is then, or nil if it needs no publication any more.
-func (p *Publisher) claim(ctx context.Context, found *parts) (s *parts, err error) {
+// complete adds the default thesis to a row that has only a confidence. So a thesis that arrives from now on is refused
+// and not lost. It returns the row as it is then, or nil if it needs no publication any more.
+func (p *Publisher) complete(ctx context.Context, found *parts) (s *parts, err error) {
 	err = p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		s = &parts{AgentID: found.AgentID, MarketID: found.MarketID}
 		err := database.ForUpdate(tx.NewSelect().Model(s).WherePK().Where("id = ?", found.ID).Where("published_at IS NULL")).Scan(ctx)
@@ -293,7 +293,7 @@ func (p *Publisher) claim(ctx context.Context, found *parts) (s *parts, err erro
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("claim the parts of a prediction: %w", err)
+		return nil, fmt.Errorf("complete the parts of a prediction: %w", err)
 	}
 	return s, nil
 }

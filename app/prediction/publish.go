@@ -79,8 +79,8 @@ type Submission struct {
 	Render func(Receipt) ([]byte, error)
 }
 
-// dryRun is the last warning of a dry run, because the answer has an id and an address like any other.
-const dryRun = "Dry run: nothing was stored, so this id and url don't exist. Send the same request without dryRun to publish."
+// dryRunWarning is the last warning of a dry run, because the answer has an id and an address like any other.
+const dryRunWarning = "Dry run: nothing was stored, so this id and url don't exist. Send the same request without dryRun to publish."
 
 // Receipt is the result of a published submission.
 type Receipt struct {
@@ -152,7 +152,7 @@ func (p *Publisher) dryRun(ctx context.Context, w *request) ([]byte, error) {
 	outcomes := p.prepareAll(w, known, &Tally{}, database.Stored(p.now()))
 	for i := range outcomes {
 		if o := &outcomes[i]; o.Err == nil {
-			o.Receipt.Warnings = append(o.Receipt.Warnings, dryRun)
+			o.Receipt.Warnings = append(o.Receipt.Warnings, dryRunWarning)
 		}
 	}
 	return w.reply(outcomes)
@@ -207,7 +207,7 @@ func (p *Publisher) prepare(
 	if to.market != nil {
 		event := eventOf(&record.Prediction)
 		earlier := known.earlier[event].and(before[event])
-		warnings = append(warnings, p.advice(&record, to, earlier, known.said[to.outcomeOf(a.ID)])...)
+		warnings = append(warnings, p.advice(&record, to, earlier, known.said[to.saidBy(a.ID)])...)
 	}
 	return Receipt{
 		Record:   record,

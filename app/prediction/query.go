@@ -153,7 +153,7 @@ func (Store) ResolvedOn(
 ) ([]Prediction, error) {
 	var list []Prediction
 	for keys := range slices.Chunk(eventKeys, eventsAtOnce) {
-		ids, err := firstOn(ctx, db, agentID, keys)
+		ids, err := firstIDsOn(ctx, db, agentID, keys)
 		if err != nil {
 			return nil, err
 		}
@@ -172,9 +172,9 @@ func (Store) ResolvedOn(
 	return list, nil
 }
 
-// firstOn finds the ids of an agent's first predictions on each of the given events. A separate query reads
+// firstIDsOn finds the ids of an agent's first predictions on each of the given events. A separate query reads
 // the predictions, because Postgres would join these ids to all results.
-func firstOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, keys []string) (ids []uuid.UUID, err error) {
+func firstIDsOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, keys []string) (ids []uuid.UUID, err error) {
 	first := make([]string, len(keys))
 	var args []any
 	for i, key := range keys {

@@ -161,7 +161,7 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 	if err := b.write(ctx, tx); err != nil {
 		return err
 	}
-	return countEvents(ctx, tx)
+	return applyEventChanges(ctx, tx)
 }
 
 // finish marks the outcome applied, unless a prediction waits for its baseline, or got it since it

@@ -165,7 +165,7 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 			row.WeightIndex = &index
 		}
 		fixed[p.MarketID] = fixed[p.MarketID] || row.State == prediction.Fixed
-		decided, updates = append(decided, row), append(updates, p.fixed(&row, now))
+		decided, updates = append(decided, row), append(updates, p.fixedUpdate(&row, now))
 	}
 	if err := indexes.save(ctx, tx); err != nil {
 		return err

@@ -79,7 +79,8 @@ func (i *item) cell(settled time.Time) cell {
 	return c
 }
 
-func (i *item) stands(to resolution) bool {
+// matches reports whether the prediction is already resolved as to says.
+func (i *item) matches(to resolution) bool {
 	if i.Status != to.Status || i.Ruled != to.Ruled {
 		return false
 	}
@@ -129,7 +130,7 @@ func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time
 // move gives one prediction the status and resolution in to. It takes back the score that counted
 // and adds the new one, if there is one.
 func (b *batch) move(i *item, to resolution) error {
-	if i.stands(to) {
+	if i.matches(to) {
 		return nil
 	}
 	row := prediction.Resolution{
@@ -150,7 +151,7 @@ func (b *batch) move(i *item, to resolution) error {
 		row.Day, row.RulesVersion = e.Day, e.RulesVersion
 	}
 	b.predictions = append(b.predictions, row)
-	b.updates = append(b.updates, i.moved(&row, b.now, b.withheld))
+	b.updates = append(b.updates, i.movedUpdate(&row, b.now, b.withheld))
 	b.tally(i.AgentID).Count(i.Status, -1)
 	b.tally(i.AgentID).Count(to.Status, 1)
 	return nil

@@ -193,7 +193,7 @@ func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error 
 	if err := lockReferences(ctx, tx); err != nil {
 		return err
 	}
-	if err := countEvents(ctx, tx); err != nil {
+	if err := applyEventChanges(ctx, tx); err != nil {
 		return err
 	}
 	return b.writeMarkets(ctx, tx, p.item.MarketID)

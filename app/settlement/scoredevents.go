@@ -21,7 +21,7 @@ type scoredEvent struct {
 }
 
 // eventChange is a change of a scoredEvent that isn't counted yet. Each transaction adds rows and
-// changes none, so that workers on sibling markets don't wait for each other. countEvents counts
+// changes none, so that workers on sibling markets don't wait for each other. applyEventChanges counts
 // them.
 type eventChange struct {
 	ID       uuid.UUID `bun:",type:uuid"`
@@ -53,7 +53,7 @@ func addEvents(ctx context.Context, tx bun.Tx, n int64) error {
 }
 
 // writeEvents stores on which events the batch gives agents their first settled prediction or takes
-// back their last. countEvents counts these changes later.
+// back their last. applyEventChanges counts these changes later.
 func (b *batch) writeEvents(ctx context.Context, tx bun.Tx) error {
 	moved := map[string]int64{}
 	for key, before := range b.before {
@@ -83,9 +83,9 @@ func (b *batch) writeEvents(ctx context.Context, tx bun.Tx) error {
 	return nil
 }
 
-// countEvents adds all committed changes to the counts of agents and events. tx must hold
+// applyEventChanges adds all committed changes to the counts of agents and events. tx must hold
 // lockReferences, so only one transaction counts at a time.
-func countEvents(ctx context.Context, tx bun.Tx) error {
+func applyEventChanges(ctx context.Context, tx bun.Tx) error {
 	var changes []scoredEvent
 	if err := tx.NewRaw("DELETE FROM scored_event_changes RETURNING event_key, agents").Scan(ctx, &changes); err != nil {
 		return fmt.Errorf("read changes of events: %w", err)
@@ -145,7 +145,7 @@ func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *Rebui
 		return err
 	}
 	err = s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
-		if err := countEvents(ctx, tx); err != nil {
+		if err := applyEventChanges(ctx, tx); err != nil {
 			return err
 		}
 		var have, want []scoredEvent

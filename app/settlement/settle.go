@@ -370,5 +370,5 @@ func (s *Service) saveOutcome(ctx context.Context, tx bun.Tx, m *market.Market, 
 	if err != nil || o.State == stateOpen {
 		return err
 	}
-	return update.Record(ctx, tx, o.settled(m, database.Stored(s.now())))
+	return update.Record(ctx, tx, o.settledUpdate(m, database.Stored(s.now())))
 }

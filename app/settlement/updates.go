@@ -8,9 +8,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// fixed returns the update that a prediction's baseline is decided. Its baseline is nil if there is
+// fixedUpdate returns the update that a prediction's baseline is decided. Its baseline is nil if there is
 // none. The update is private, because a baseline inside the book is the confidence itself.
-func (p *pending) fixed(b *prediction.Baseline, at time.Time) update.Update {
+func (p *pending) fixedUpdate(b *prediction.Baseline, at time.Time) update.Update {
 	return update.Update{
 		Type: update.PredictionBaseline, At: at, Private: true,
 		Ref: update.Ref{
@@ -22,9 +22,9 @@ func (p *pending) fixed(b *prediction.Baseline, at time.Time) update.Update {
 	}
 }
 
-// moved returns the update that a prediction was resolved, voided or reopened. The same transaction
+// movedUpdate returns the update that a prediction was resolved, voided or reopened. The same transaction
 // reveals the prediction, unless it stays withheld.
-func (i *item) moved(r *prediction.Resolution, at time.Time, withheld bool) update.Update {
+func (i *item) movedUpdate(r *prediction.Resolution, at time.Time, withheld bool) update.Update {
 	u := update.Update{
 		Type: update.PredictionCorrected, At: at,
 		Ref: update.Ref{
@@ -47,9 +47,9 @@ func (i *item) moved(r *prediction.Resolution, at time.Time, withheld bool) upda
 	return u
 }
 
-// settled returns the update that a market's outcome is decided. Its value is nil if the market is
+// settledUpdate returns the update that a market's outcome is decided. Its value is nil if the market is
 // void.
-func (o *Outcome) settled(m *market.Market, at time.Time) update.Update {
+func (o *Outcome) settledUpdate(m *market.Market, at time.Time) update.Update {
 	ref := prediction.MarketRef(m.ID, m.EventKey(), m.Category)
 	if i := m.Reference(); i < len(m.Outcomes) {
 		if y, ok := o.value(prediction.NamedOutcome{Outcome: m.Outcomes[i], OutcomeIndex: i}); ok {
