@@ -72,7 +72,7 @@ var fanOuts = []string{
 	"prediction.CountPublished", "prediction.LatestAt", "prediction.MarketsWithOpen",
 	"prediction.OpenMarkets", "prediction.OpenOn", "prediction.OutcomesNamed", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.Select",
 	"prediction.SelectTallies",
-	"prediction.Totals", "prediction.addNewest", "prediction.readCounts", "prediction.due", "prediction.looksBack", "prediction.nextPredicted",
+	"prediction.Totals", "prediction.addNewest", "prediction.due", "prediction.looksBack", "prediction.nextPredicted", "prediction.readCounts",
 	"settlement.CountEntries", "settlement.CountReferences", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",
 	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.addEntries",
 	"settlement.ledgerOf", "settlement.movesClosing", "settlement.withOpen",

@@ -54,8 +54,8 @@ var breakages = []breakage{
 	},
 	{
 		name: "update", does: "A settlement writes no update.", checks: []string{"nodes"},
-		edits: []edit{{"app/settlement/batch.go", "\tb.updates = append(b.updates, i.moved(&row, b.now, b.withheld))\n",
-			"\tif !" + is("update") + " {\n\t\tb.updates = append(b.updates, i.moved(&row, b.now, b.withheld))\n\t}\n"}},
+		edits: []edit{{"app/settlement/batch.go", "\tb.updates = append(b.updates, i.movedUpdate(&row, b.now, b.withheld))\n",
+			"\tif !" + is("update") + " {\n\t\tb.updates = append(b.updates, i.movedUpdate(&row, b.now, b.withheld))\n\t}\n"}},
 	},
 	{
 		name: "sync", does: "Postgres confirms a publish before it is on disk (synchronous_commit=off).", checks: []string{"databases"},
