@@ -71,7 +71,7 @@ func NewWrite(tx bun.Tx, list ...Topic) database.Write {
 	return database.NewInsert("generations AS g", rows, "ON CONFLICT (topic, slot) DO UPDATE SET value = g.value + 1")
 }
 
-// Move moves topics in a statement of its own; see NewWrite.
+// Move runs the write of NewWrite as a separate statement. Without topics it does nothing.
 func Move(ctx context.Context, tx bun.Tx, list ...Topic) error {
 	if len(list) == 0 {
 		return nil

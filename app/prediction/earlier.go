@@ -35,7 +35,7 @@ type agentOutcome struct {
 	Outcome  string
 }
 
-// saidBy returns the outcome of a link for an agent.
+// saidBy returns what an agent says something about by a prediction with this link.
 func (to link) saidBy(agentID uuid.UUID) agentOutcome {
 	about := agentOutcome{agentID, to.market.ID, ""}
 	if len(to.market.Outcomes) != 2 {

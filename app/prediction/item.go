@@ -17,7 +17,7 @@ type item struct {
 	warnings []string // from the edge
 	refused  error    // the error of the edge, if it refused the draft
 	question string   // the normalised title, for matching markets
-	found    terms    // of title and thesis; empty in a dry run
+	found    terms    // by which a search finds it; empty in a dry run
 }
 
 // newItem keeps nothing of a refused draft. Its texts may be as long as the body, and folding them takes seconds.
