@@ -57,7 +57,7 @@ var lockedStatements = map[string]func(ctx context.Context, db *database.DB) err
 // command wait. Requests and jobs take turns with the same connections.
 func TestLockedTable(t *testing.T) {
 	t.Parallel()
-	const each = 2 // connections, because the breaker needs one of the five of StartPooler
+	const each = 2 // connections, because the breaker needs one of dbtest.PoolerConnections
 	for name, pooled := range map[string]bool{"direct": false, "pooled": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +72,9 @@ func TestLockedTable(t *testing.T) {
 			}
 			if err := database.SetSetting(t.Context(), holder, "name", "value"); err != nil {
 				t.Fatal(err)
+			}
+			if pooled {
+				fillPooler(t, command)
 			}
 			if err := service.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
 				t.Fatal(err)
@@ -101,6 +104,24 @@ func TestLockedTable(t *testing.T) {
 				patient.Wait()
 			}
 		})
+	}
+}
+
+// fillPooler lets a pooler open all its connections to Postgres. On a busy machine, opening one can take so long that
+// the breaker opens, because its probe waits for it.
+func fillPooler(t *testing.T, db *database.DB) {
+	var open []bun.Tx
+	for range dbtest.PoolerConnections {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, tx)
+	}
+	for _, tx := range open {
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

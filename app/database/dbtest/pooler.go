@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// PoolerConnections is how many connections to Postgres the pooler of StartPooler opens at most.
+const PoolerConnections = 5
+
 // StartPooler starts a PgBouncer in mode "transaction" or "session" before the database at an
 // address from URL. It returns the pooler's address. The pooler stops when the test ends.
 func StartPooler(t testing.TB, address, mode string) string {
@@ -44,9 +47,9 @@ func writePoolerConfig(t testing.TB, dir, host, mode string) (file string) {
 pool_mode = %s
 unix_socket_dir = %s
 auth_type = any
-default_pool_size = 5
+default_pool_size = %d
 logfile = %s
-`, host, mode, dir, filepath.Join(dir, "log"))
+`, host, mode, dir, PoolerConnections, filepath.Join(dir, "log"))
 	file = filepath.Join(dir, "pgbouncer.ini")
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		t.Fatal(err)
