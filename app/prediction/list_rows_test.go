@@ -134,3 +134,33 @@ func TestResolvedOnRows(t *testing.T) {
 		})
 	}
 }
+
+// TestListPlans checks that Postgres doesn't plan the most frequent lists anew for each cursor or word.
+func TestListPlans(t *testing.T) {
+	t.Parallel()
+	const pages, custom = 12, 5 // Postgres plans the first five runs of a statement for their values
+	db := dbtest.OpenAt(t, pastOf[manyPredictions](t, database.Postgres))
+	db.SetMaxOpenConns(1)
+	for name, words := range map[string]string{"newest": "", "search": "common"} {
+		for n := range pages {
+			f := prediction.Filter{Words: words, Limit: 24, Cursor: cursor.Encode(string(prediction.ByCreatedAt), "", pastID(1000+n))}
+			if list, _, err := (prediction.Store{}).List(t.Context(), db.Reader, f); err != nil || len(list) == 0 {
+				t.Fatalf("%s: %d predictions, %v", name, len(list), err)
+			}
+		}
+	}
+	var plans []struct {
+		Statement       string
+		Generic, Custom int
+	}
+	err := db.NewRaw("SELECT statement, generic_plans AS generic, custom_plans AS custom FROM pg_prepared_statements WHERE generic_plans + custom_plans >= ?",
+		pages).Scan(t.Context(), &plans)
+	if err != nil || len(plans) < 4 { // each list walks an index and reads predictions, agents and markets
+		t.Fatalf("%d statements ran %d times, %v", len(plans), pages, err)
+	}
+	for _, p := range plans {
+		if p.Custom > custom {
+			t.Errorf("%d custom plans and %d generic ones: %s", p.Custom, p.Generic, p.Statement)
+		}
+	}
+}

@@ -91,7 +91,7 @@ func looksBack(ctx context.Context, db bun.IDB, after *place, limit int) (looks 
 	ids := func() *bun.SelectQuery {
 		q := db.NewSelect().Table("predictions").Column("id").OrderExpr("id DESC")
 		if after != nil {
-			q.Where("id < ?", p.Value(after.ID))
+			q.Where("id < (SELECT ?::uuid)", p.Value(after.ID)) // a subquery, as in inSpans
 		}
 		return q
 	}

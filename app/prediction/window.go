@@ -30,13 +30,16 @@ const (
 	mostForHidden = 1000
 )
 
-// walk is a query on agent_id and id of predictions AS w in the order of a list, with the filters still to
-// check.
+// walk is a query on agent_id and id of predictions AS w in the order of a list.
 type walk struct {
 	*bun.SelectQuery
-	rest   Filter
-	texts  bool // leave out hidden texts
-	search bool // the index is Postgres's word index, which has no order; see inSpans
+	list    *Filter
+	planned *database.Planned
+	rest    Filter // the filters still to check
+	texts   bool   // leave out hidden texts
+	search  bool   // the index is Postgres's word index, which has no order; see inSpans
+	// fits are the conditions for rest. shown are those under which the viewer sees the texts that matched; see check.
+	fits, shown []condition
 }
 
 // narrows reports whether f has any filter.
@@ -65,8 +68,11 @@ func (f *Filter) lists() bool {
 
 // walk chooses the index. Conditions of partial indexes are literals, so that a plan for any value can use the
 // index.
-func (f *Filter) walk(db bun.IDB, p *database.Planned) walk {
-	w := walk{SelectQuery: db.NewSelect().Column("w.agent_id", "w.id"), rest: *f, texts: f.Words != "" || f.Category != ""}
+func (f *Filter) walk(db bun.IDB) *walk {
+	w := &walk{
+		SelectQuery: db.NewSelect().Column("w.agent_id", "w.id"), list: f, planned: f.plan(db), rest: *f,
+		texts: f.Words != "" || f.Category != "",
+	}
 	predictions, results := func() { w.TableExpr("predictions AS w") }, func() { w.TableExpr("results AS w") }
 	byAgent := func() { w.Where("w.agent_id = ?", f.AgentID); w.rest.AgentID = uuid.Nil }
 	byMarket := func() { w.Where("w.market_id = ?", f.MarketID); w.rest.MarketID = "" }
@@ -75,7 +81,7 @@ func (f *Filter) walk(db bun.IDB, p *database.Planned) walk {
 	case f.inIndexOfWords(db):
 		w.rest.Words, w.search = "", database.IsPostgres(db)
 		if !w.search {
-			w.TableExpr("prediction_words AS w").Where("prediction_words MATCH ?", p.Value(`"`+strings.Join(cutWords(f.Words), `" "`)+`"`))
+			w.TableExpr("prediction_words AS w").Where("prediction_words MATCH ?", w.planned.Value(`"`+strings.Join(cutWords(f.Words), `" "`)+`"`))
 		}
 	case column != "" && !f.ranked():
 		results()
@@ -150,13 +156,13 @@ func (f *Filter) plan(db bun.IDB) *database.Planned {
 }
 
 // begin sets the order of the walk and continues it after a place.
-func (f *Filter) begin(w walk, db bun.IDB, p *database.Planned, after *place) {
-	column := f.column()
+func (w *walk) begin(db bun.IDB, after *place) {
+	f, column := w.list, w.list.column()
 	switch {
 	case f.byPosition(db):
 		w.ColumnExpr("w.rowid AS position").OrderExpr("w.rowid DESC")
 		if after != nil && !f.ranked() {
-			w.Where("w.rowid < ?", p.Value(after.Position))
+			w.Where("w.rowid < ?", w.planned.Value(after.Position))
 		}
 	case column == "" || f.ranked():
 		if f.walksOpen() {
@@ -164,7 +170,7 @@ func (f *Filter) begin(w walk, db bun.IDB, p *database.Planned, after *place) {
 		}
 		w.OrderExpr("w.id DESC")
 		if after != nil && !f.ranked() {
-			w.Where("w.id < ?", p.Value(after.ID))
+			w.Where(w.before(db), w.planned.Value(after.ID))
 		}
 	default:
 		w.OrderExpr("w." + column + " DESC, w.id DESC")
@@ -176,6 +182,15 @@ func (f *Filter) begin(w walk, db bun.IDB, p *database.Planned, after *place) {
 			w.Where("(w."+column+", w.id) < (?, ?)", value, after.ID)
 		}
 	}
+}
+
+// before returns the condition that a row comes before an id. On Postgres, the id of a planned walk is a subquery: if
+// Postgres knew the id, it might plan the walk anew for each one.
+func (w *walk) before(db bun.IDB) string {
+	if database.IsPostgres(db) && !w.list.narrows() {
+		return "w.id < (SELECT ?::uuid)"
+	}
+	return "w.id < ?"
 }
 
 // byPosition reports whether the list walks SQLite's search index, whose only order is that of its rows.
@@ -191,14 +206,12 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 		return nil, false, nil
 	}
 	for spare := 0; ; spare = mostForHidden {
-		p := f.plan(db)
-		w := f.walk(db, p)
-		fits, shown := s.checks(w, p)
-		if len(shown) > 0 {
+		w := f.walk(db)
+		if s.check(w); len(w.shown) > 0 {
 			spare = max(spare, moreForHidden)
 		}
-		limit := f.looksAt(w)
-		all, err := f.walked(ctx, db, p, w, fits, shown, after, limit+spare)
+		limit := w.looksAt()
+		all, err := w.places(ctx, db, after, limit+spare)
 		if err != nil {
 			return nil, false, fmt.Errorf("list predictions: %w", err)
 		}
@@ -224,7 +237,8 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 }
 
 // looksAt returns how many predictions a page looks at, apart from hidden ones.
-func (f *Filter) looksAt(w walk) int {
+func (w *walk) looksAt() int {
+	f := w.list
 	limit := f.Limit + 1
 	switch {
 	case f.ranked():
@@ -237,30 +251,28 @@ func (f *Filter) looksAt(w walk) int {
 	return limit
 }
 
-// walked returns the next places along the index, at most limit, in the order of the walk.
-func (f *Filter) walked(
-	ctx context.Context, db bun.IDB, p *database.Planned, w walk, fits, shown []condition, after *place, limit int,
-) (list []place, err error) {
-	q := w.SelectQuery
+// places returns the next places along the index, at most limit, in the order of the walk.
+func (w *walk) places(ctx context.Context, db bun.IDB, after *place, limit int) (list []place, err error) {
+	f, q := w.list, w.SelectQuery
 	if w.search {
-		if q, err = f.inSpans(ctx, db, p, after, limit); err != nil {
+		if q, err = f.inSpans(ctx, db, w.planned, after, limit); err != nil {
 			return nil, err
 		}
 	} else {
-		f.begin(w, db, p, after)
+		w.begin(db, after)
 		q.Limit(int64(limit))
 	}
-	if len(fits)+len(shown) == 0 && !f.ranked() {
+	if len(w.fits)+len(w.shown) == 0 && !f.ranked() {
 		q.ColumnExpr("TRUE AS fits, TRUE AS shown")
 	} else {
 		q = db.NewSelect().TableExpr("(?) AS w", q).ColumnExpr("w.*")
 		if f.ranked() {
 			q.ColumnExpr("("+ofResult+") AS ?", bun.Ident("s."+f.column()), bun.Ident(f.column()))
 		}
-		meet(q, "fits", fits)
-		meet(q, "shown", shown)
+		meet(q, "fits", w.fits)
+		meet(q, "shown", w.shown)
 	}
-	if err := p.Scan(ctx, q, &list); err != nil {
+	if err := w.planned.Scan(ctx, q, &list); err != nil {
 		return nil, err
 	}
 	order := f.Sort
@@ -295,15 +307,16 @@ const (
 	ofWords      = "SELECT ? FROM prediction_words AS x WHERE x.agent_id = w.agent_id AND x.id = w.id"
 )
 
-// checks returns the conditions for the filters that the walk didn't apply, and those under which the viewer sees the
+// check sets the conditions for the filters that the walk didn't apply, and those under which the viewer sees the
 // texts that the walk or a filter matched.
-func (s Store) checks(w walk, p *database.Planned) (fits, shown []condition) {
+func (s Store) check(w *walk) {
+	p := w.planned
 	of := func(of, text string, args ...any) condition {
 		return condition{"(" + strings.Replace(of, "?", text, 1) + ")", args}
 	}
-	check := func(table, text string, args ...any) { fits = append(fits, of(table, text, args...)) }
+	check := func(table, text string, args ...any) { w.fits = append(w.fits, of(table, text, args...)) }
 	if w.rest.AgentID != uuid.Nil {
-		fits = append(fits, condition{"w.agent_id = ?", []any{p.Value(w.rest.AgentID)}})
+		w.fits = append(w.fits, condition{"w.agent_id = ?", []any{p.Value(w.rest.AgentID)}})
 	}
 	if w.rest.MarketID != "" {
 		check(ofPrediction, "p.market_id = ?", p.Value(w.rest.MarketID))
@@ -321,7 +334,6 @@ func (s Store) checks(w walk, p *database.Planned) (fits, shown []condition) {
 		check(ofWords, "x.words @> ?::bigint[]", p.Value(pgdialect.Array(wordKeys(cutWords(w.rest.Words)))))
 	}
 	if w.texts && !s.viewer.Admin {
-		shown = []condition{of(ofPrediction, textsShown), {agent.ShowsTexts("w.agent_id"), nil}}
+		w.shown = []condition{of(ofPrediction, textsShown), {agent.ShowsTexts("w.agent_id"), nil}}
 	}
-	return fits, shown
 }
