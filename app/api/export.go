@@ -61,13 +61,13 @@ func (a *API) export(c *fiber.Ctx) error {
 		return err
 	}
 	store := a.store.For(agent.Viewer{AgentID: me.Agent.ID})
-	last, next, err := store.CursorPast(c.UserContext(), a.DB.Reader, filter, exportMost)
+	last, next, err := store.CursorPast(c.UserContext(), a.DB.Reader, filter.AgentID, filter.Cursor, exportMost)
 	if err != nil {
 		return err
 	}
 	count := exportMost
 	if next == "" {
-		if count, err = store.CountUpTo(c.UserContext(), a.DB.Reader, filter, exportMost); err != nil {
+		if count, err = store.CountUpTo(c.UserContext(), a.DB.Reader, filter.AgentID, filter.Cursor, exportMost); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,7 @@ func TestExportsMeet(t *testing.T) {
 		}
 		a := &API{DB: db, Config: &config.Config{BaseURL: "http://pulse.test"}, Now: func() time.Time { return at }, exports: newExports()}
 		filter := prediction.Filter{AgentID: author.ID, Limit: 2}
-		last, next, err := a.store.CursorPast(t.Context(), db.Reader, filter, 3)
+		last, next, err := a.store.CursorPast(t.Context(), db.Reader, author.ID, "", 3)
 		if err != nil {
 			t.Fatal(err)
 		}

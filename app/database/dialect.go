@@ -124,3 +124,14 @@ func ClockOffset(ctx context.Context, db bun.IDB, now func() time.Time) (time.Du
 	}
 	return at.Sub(sent.Add(now().Sub(sent) / 2)), nil
 }
+
+// hasTable reports whether the database has a table.
+func (db *DB) hasTable(ctx context.Context, name string) (bool, error) {
+	tables := "sqlite_master WHERE type = 'table' AND name = ?"
+	if db.Kind == Postgres {
+		tables = "pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = ?"
+	}
+	var found bool
+	err := db.NewRaw("SELECT EXISTS (SELECT 1 FROM "+tables+")", name).Scan(ctx, &found)
+	return found, err
+}

@@ -23,15 +23,10 @@ type Incoming struct{ db *DB }
 
 // FindIncoming returns the Incoming of a database. found is false if the database is complete.
 func (db *DB) FindIncoming(ctx context.Context) (in *Incoming, found bool, err error) {
-	query := "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-	if db.Kind == Postgres {
-		query = "SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = ?"
-	}
-	var one []int64
-	if err := db.NewRaw(query, incomingTable).Scan(ctx, &one); err != nil {
+	if found, err = db.hasTable(ctx, incomingTable); err != nil {
 		return nil, false, fmt.Errorf("look for an interrupted restore or copy: %w", err)
 	}
-	return &Incoming{db}, len(one) > 0, nil
+	return &Incoming{db}, found, nil
 }
 
 // BeginIncoming marks a database as incomplete.

@@ -91,9 +91,7 @@ func (db *DB) forgetMark() {
 
 // inUseSince returns the time in the mark, or an empty string if there is no mark.
 func (db *DB) inUseSince(ctx context.Context) (since string, err error) {
-	var there int
-	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'settings'").Scan(&there)
-	if err != nil || there == 0 {
+	if found, err := db.hasTable(ctx, "settings"); err != nil || !found {
 		return "", err
 	}
 	err = db.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", inUseSetting).Scan(&since)

@@ -13,15 +13,11 @@ import (
 // Applied lists the numbers of the migrations that the database has, in order. The list is empty if
 // the database was never migrated. Applied changes nothing.
 func (db *DB) Applied(ctx context.Context) ([]string, error) {
-	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'bun_migrations'"
-	if db.Kind == Postgres {
-		query = "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = 'bun_migrations'"
-	}
-	var found []string
-	if err := db.NewRaw(query).Scan(ctx, &found); err != nil {
+	found, err := db.hasTable(ctx, "bun_migrations")
+	if err != nil {
 		return nil, fmt.Errorf("look for migrations: %w", err)
 	}
-	if len(found) == 0 {
+	if !found {
 		return nil, nil
 	}
 	var names []string

@@ -118,21 +118,16 @@ func (f *Filter) compactWords() error {
 	return nil
 }
 
-// CursorPast skips n of an agent's predictions, newest first. It returns the last one skipped and the cursor of
-// the page after it, or uuid.Nil and "" if there are no more than n. f sets the agent and the start.
-func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (last uuid.UUID, next string, err error) {
-	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt}
-	after, err := f.readCursor()
+// CursorPast skips n of an agent's predictions from a cursor on, newest first. It returns the last one skipped and the
+// cursor of the page after it, or uuid.Nil and "" if there are no more than n.
+func (s Store) CursorPast(ctx context.Context, db bun.IDB, agentID uuid.UUID, from string, n int) (last uuid.UUID, next string, err error) {
+	f := Filter{AgentID: agentID, Cursor: from, Sort: ByCreatedAt}
+	q, err := f.selectIDs(db)
 	if err != nil {
 		return uuid.Nil, "", err
 	}
-	q := db.NewSelect().Table("predictions").Column("id").Where("agent_id = ?", f.AgentID).
-		OrderExpr("id DESC").Offset(int64(n - 1)).Limit(2)
-	if after != nil {
-		q.Where("id < ?", after.ID)
-	}
 	var ids []uuid.UUID
-	if err := q.Scan(ctx, &ids); err != nil {
+	if err := q.OrderExpr("id DESC").Offset(int64(n-1)).Limit(2).Scan(ctx, &ids); err != nil {
 		return uuid.Nil, "", fmt.Errorf("look past a page of predictions: %w", err)
 	}
 	if len(ids) < 2 {
@@ -141,22 +136,31 @@ func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (las
 	return ids[0], f.cursorAfter(&place{ID: ids[0]}), nil
 }
 
-// CountUpTo returns how many of an agent's predictions follow, but n at most. f sets the agent and the start.
-func (s Store) CountUpTo(ctx context.Context, db bun.IDB, f Filter, n int) (int, error) {
-	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt}
-	after, err := f.readCursor()
+// CountUpTo returns how many of an agent's predictions follow from a cursor on, but n at most.
+func (s Store) CountUpTo(ctx context.Context, db bun.IDB, agentID uuid.UUID, from string, n int) (int, error) {
+	f := Filter{AgentID: agentID, Cursor: from, Sort: ByCreatedAt}
+	q, err := f.selectIDs(db)
 	if err != nil {
 		return 0, err
 	}
-	q := db.NewSelect().Table("predictions").Column("id").Where("agent_id = ?", f.AgentID).Limit(int64(n))
-	if after != nil {
-		q.Where("id < ?", after.ID)
-	}
 	var count int
-	if err := db.NewSelect().TableExpr("(?) AS counted", q).ColumnExpr("count(*)").Scan(ctx, &count); err != nil {
+	if err := db.NewSelect().TableExpr("(?) AS counted", q.Limit(int64(n))).ColumnExpr("count(*)").Scan(ctx, &count); err != nil {
 		return 0, fmt.Errorf("count an agent's predictions: %w", err)
 	}
 	return count, nil
+}
+
+// selectIDs selects the ids of an agent's predictions after the cursor.
+func (f *Filter) selectIDs(db bun.IDB) (*bun.SelectQuery, error) {
+	after, err := f.readCursor()
+	if err != nil {
+		return nil, err
+	}
+	q := db.NewSelect().Table("predictions").Column("id").Where("agent_id = ?", f.AgentID)
+	if after != nil {
+		q.Where("id < ?", after.ID)
+	}
+	return q, nil
 }
 
 // place is the position of a prediction in a list.

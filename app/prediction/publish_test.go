@@ -772,23 +772,22 @@ func TestCursorPast(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		filter := prediction.Filter{AgentID: d.agent.ID, Limit: 2}
-		_, want, err := prediction.Store{}.List(t.Context(), db.Reader, filter)
-		_, got, past := prediction.Store{}.CursorPast(t.Context(), db.Reader, filter, 2)
+		_, want, err := prediction.Store{}.List(t.Context(), db.Reader, prediction.Filter{AgentID: d.agent.ID, Limit: 2})
+		_, got, past := prediction.Store{}.CursorPast(t.Context(), db.Reader, d.agent.ID, "", 2)
 		if err != nil || past != nil || got != want || got == "" {
 			t.Errorf("got cursor %q, want %q (%v, %v)", got, want, err, past)
 		}
 		for n, more := range map[int]bool{4: true, 5: false, 6: false} {
-			if last, got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, n); err != nil || (got != "") != more || (last == uuid.Nil) == more {
+			if last, got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, d.agent.ID, "", n); err != nil || (got != "") != more || (last == uuid.Nil) == more {
 				t.Errorf("past %d of 5: got %q, %v", n, got, err)
 			}
 		}
-		filter.Cursor = got
-		if _, got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, 2); err != nil || got == "" || got == want {
+		first := got
+		if _, got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, d.agent.ID, first, 2); err != nil || got == "" || got == want {
 			t.Errorf("past 2 from the cursor: got %q, %v", got, err)
 		}
 		for n, want := range map[int]int{2: 2, 3: 3, 9: 3} {
-			if count, err := (prediction.Store{}).CountUpTo(t.Context(), db.Reader, filter, n); err != nil || count != want {
+			if count, err := (prediction.Store{}).CountUpTo(t.Context(), db.Reader, d.agent.ID, first, n); err != nil || count != want {
 				t.Errorf("%d of at most %d from the cursor, want %d: %v", count, n, want, err)
 			}
 		}
