@@ -264,7 +264,7 @@ func (a *App) markInUse(ctx context.Context) error {
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	a.Log.Info("serving", "address", ln.Addr().String(), "base_url", a.cfg.BaseURL, "database", a.DB.Kind,
 		"cache", a.cache.Kind, "worker", a.opts.Worker)
-	if a.DB.Pooled {
+	if a.DB.Pooled() {
 		a.Log.Info("a connection pooler stands before Postgres: statements are planned for each execution")
 	}
 	stop := a.startBackground(ctx)

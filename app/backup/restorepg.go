@@ -33,7 +33,7 @@ func restorePostgres(ctx context.Context, address, file string, now func() time.
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if db.Pooled {
+	if db.Pooled() {
 		return nil, errPooled
 	}
 	hash, err := hashOf(file)

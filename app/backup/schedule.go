@@ -47,7 +47,7 @@ func (s *Schedule) Check(ctx context.Context) error {
 	if err := remove(temp); err != nil {
 		return fmt.Errorf("BACKUP_DIR: %w", err)
 	}
-	if s.DB.Pooled {
+	if s.DB.Pooled() {
 		return fmt.Errorf("BACKUP_EVERY: %w", errPooled)
 	}
 	if s.DB.Kind == database.Postgres {

@@ -52,11 +52,8 @@ type DB struct {
 	Breaker *Breaker
 	// Replica is nil if there is none.
 	Replica *Replica
-	// Pooled means that a connection pooler stands before Postgres. Connections then keep no
-	// prepared statements.
-	Pooled bool
-	path   string // of the SQLite file
-	writer *writerSettings
+	path    string // of the SQLite file
+	writer  *writerSettings
 
 	lostWAL time.Time // see LostWAL
 }
@@ -120,6 +117,10 @@ func (db *DB) Check(ctx context.Context) error {
 	}
 	return db.Reader.PingContext(ctx)
 }
+
+// Pooled reports whether a connection pooler stands before Postgres. Connections then keep no
+// prepared statements.
+func (db *DB) Pooled() bool { return db.Breaker.pooled.Load() }
 
 // Close closes all pools.
 func (db *DB) Close() error {

@@ -36,15 +36,16 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var pooled bool
 	err = conn.Raw(func(driver any) (err error) {
 		server := Pgx(driver)
 		if server.PgConn().ParameterStatus("crdb_version") != "" {
 			return errCockroach
 		}
-		db.Pooled, err = IsPooled(ctx, server)
+		pooled, err = IsPooled(ctx, server)
 		return err
 	})
-	if err = errors.Join(err, conn.Close()); err != nil || !db.Pooled {
+	if err = errors.Join(err, conn.Close()); err != nil || !pooled {
 		return err
 	}
 	// PgBouncer 1.18 fails with "bad client state" if a client asks it to cancel a query and leaves

@@ -21,7 +21,7 @@ func TestPooler(t *testing.T) {
 	direct := dbtest.URL(t, database.Postgres)
 	address := dbtest.StartPooler(t, direct, "transaction")
 	db := dbtest.OpenAt(t, address)
-	if !db.Pooled || dbtest.OpenAt(t, direct).Pooled {
+	if !db.Pooled() || dbtest.OpenAt(t, direct).Pooled() {
 		t.Fatal("Pooled is wrong")
 	}
 	if _, err := db.Rollback(t.Context()); err != nil {

@@ -39,7 +39,7 @@ func (d *doctor) database(ctx context.Context) {
 		d.queues(ctx, db)
 		d.sealed(ctx, db)
 	}
-	if db.Pooled {
+	if db.Pooled() {
 		d.say(fine, "pooler", "connections go through a pooler. Publishing costs less without it")
 	}
 	if !embedded {

@@ -47,7 +47,7 @@ func openDirect(ctx context.Context, address string) (*database.DB, error) {
 		return nil, errors.New("it must be sqlite://PATH or postgres://…")
 	}
 	db, err := database.Open(ctx, address)
-	if err == nil && db.Pooled {
+	if err == nil && db.Pooled() {
 		return nil, errors.Join(errors.New("it leads through a connection pooler: name Postgres itself"), db.Close())
 	}
 	return db, err
