@@ -16,6 +16,10 @@ type Rate struct {
 // Off reports whether there is no limit.
 func (r Rate) Off() bool { return r.N == 0 }
 
+// Interval returns how long one request of a full quota takes to become available again, at least 1 ns. The Rate must
+// not be off.
+func (r Rate) Interval() time.Duration { return max(r.Per/time.Duration(r.N), 1) }
+
 // String returns the form that UnmarshalText reads.
 func (r Rate) String() string {
 	switch {

@@ -75,8 +75,7 @@ type verdict struct {
 // next returns how long it takes until one more request is possible than now. A quota of N fills evenly: one
 // request in every Per/N.
 func (v verdict) next(rate config.Rate) time.Duration {
-	interval := rate.Per / time.Duration(rate.N)
-	return max(v.reset-rate.Per+time.Duration(v.remaining+1)*interval, 0)
+	return max(v.reset-rate.Per+time.Duration(v.remaining+1)*rate.Interval(), 0)
 }
 
 const (
@@ -109,8 +108,7 @@ func newBuckets() *buckets {
 // take counts n requests, or none if fewer than n are left. A negative n uncounts -n requests.
 func (b *buckets) take(key bucketKey, rate config.Rate, now int64, n int) verdict {
 	shard := &b.shards[maphash.Comparable(b.seed, key)%bucketShards]
-	per := int64(rate.Per)
-	interval := max(per/int64(rate.N), 1)
+	per, interval := int64(rate.Per), int64(rate.Interval())
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	whole, known := shard.spent[key]

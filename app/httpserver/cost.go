@@ -126,14 +126,14 @@ func ticketOf(c *fiber.Ctx, cost Cost) ticket {
 	return ticket{by: counted(c), sharers: placeSharers(c), class: cost.queue()}
 }
 
-// Made returns middleware that calls Admit for every request. It is for answers that are never kept in
+// Admitted returns middleware that calls Admit for every request. It is for answers that are never kept in
 // memory.
-func (s *Server) Made(cost Cost) fiber.Handler { return s.made(cost, s.reads) }
+func (s *Server) Admitted(cost Cost) fiber.Handler { return s.admitted(cost, s.reads) }
 
-// MadeArchived is Made for answers from the archive; see AdmitArchived.
-func (s *Server) MadeArchived(cost Cost) fiber.Handler { return s.made(cost, s.archived) }
+// AdmittedArchived is Admitted for answers from the archive; see AdmitArchived.
+func (s *Server) AdmittedArchived(cost Cost) fiber.Handler { return s.admitted(cost, s.archived) }
 
-func (s *Server) made(cost Cost, in *lane) fiber.Handler {
+func (s *Server) admitted(cost Cost, in *lane) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		admission, err := s.admit(c, cost, in)
 		if err != nil {
@@ -172,8 +172,7 @@ func (l *Limits) raise(c *fiber.Ctx, units int) error {
 	}
 	left := v.remaining + max(r.units-1, 0)
 	l.lower(c)
-	interval := cl.rate.Per / time.Duration(cl.rate.N)
-	v.retry += time.Duration(min(r.units, 1)) * interval // a retry counts the first unit again
+	v.retry += time.Duration(min(r.units, 1)) * cl.rate.Interval() // a retry counts the first unit again
 	return problem.RateLimited(fmt.Sprintf(
 		"This read costs %d units, because its answer has to be made, and %d are left of %s %s. Wait %d s, or send cheaper reads: %s.",
 		units, left, cl.rate, cl.caller, max(seconds(v.retry), 1), cheaper), v.retry)

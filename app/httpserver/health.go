@@ -107,10 +107,11 @@ type shared[T any] struct {
 // get returns the last value if it is still good. Otherwise it starts a read and waits for it for at most
 // patience, or for at most pingTimeout if there is no value yet. If the read takes longer, get returns the
 // last value.
-func (s *shared[T]) get(patience time.Duration, read func() T) T {
+func (s *shared[T]) get(read func() T) T {
 	s.mu.Lock()
+	waits := patience
 	if s.at.IsZero() {
-		patience = pingTimeout
+		waits = pingTimeout
 	} else if s.reading == nil && time.Since(s.at) < s.keeps {
 		defer s.mu.Unlock()
 		return s.last
@@ -128,7 +129,7 @@ func (s *shared[T]) get(patience time.Duration, read func() T) T {
 	}
 	done := s.reading
 	s.mu.Unlock()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(waits)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -190,7 +191,7 @@ func (s *Server) Health(c *fiber.Ctx) error {
 		Warnings:      []string{},
 	}
 	if src.Warnings != nil {
-		body.Warnings = append(body.Warnings, s.health.warned.get(patience, src.Warnings)...)
+		body.Warnings = append(body.Warnings, s.health.warned.get(src.Warnings)...)
 	}
 	if !body.Database.OK || !body.Cache.OK || stale {
 		body.Status = "degraded"
@@ -203,7 +204,7 @@ func (s *Server) Health(c *fiber.Ctx) error {
 func (h *health) signals(now time.Time) (body signalsBody, stale bool) {
 	feeds := map[string]monitor.Feed{}
 	if h.source.Feeds != nil {
-		list := h.feeds.get(patience, func() []monitor.Feed {
+		list := h.feeds.get(func() []monitor.Feed {
 			ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 			defer cancel()
 			return h.source.Feeds(ctx)

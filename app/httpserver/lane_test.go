@@ -188,12 +188,12 @@ func TestFullLane(t *testing.T) {
 		o.Config.TrustedProxies = "127.0.0.1"
 		o.Config.RateLimitReads, o.Config.RateLimitWrites = perMinute(1200), perMinute(120)
 	}, func(s *Server) {
-		s.App.Get("/api/search", s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
+		s.App.Get("/api/search", s.Limits.Reads(), s.Admitted(Search), func(c *fiber.Ctx) error {
 			begun <- struct{}{}
 			<-goOn
 			return ok(c)
 		})
-		s.App.Get("/api/list", s.Limits.Reads(), s.Made(Shared), ok)
+		s.App.Get("/api/list", s.Limits.Reads(), s.Admitted(Shared), ok)
 		s.App.Post("/api/publish", s.RequireAgent(), s.Limits.Writes(), ok)
 		s.App.Get("/api/health", s.Limits.Snapshot(), s.Health)
 	})
@@ -287,7 +287,7 @@ func TestCostsAreCharged(t *testing.T) {
 		o.Now = clk.now
 		o.Config.RateLimitReads = perMinute(60)
 	}, func(s *Server) {
-		s.App.Get("/api/search", s.Limits.Reads(), s.Made(Search), ok)
+		s.App.Get("/api/search", s.Limits.Reads(), s.Admitted(Search), ok)
 		s.App.Get("/api/kept", s.Limits.Reads(), ok)
 	})
 	for i, step := range []struct {
@@ -318,7 +318,7 @@ func TestCostsAreCharged(t *testing.T) {
 func TestCostAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	n := run(t, func(o *Options) { o.Now, o.Config.RateLimitReads = newClock().now, perMinute(3) }, func(s *Server) {
-		s.App.Get("/api/search", s.Limits.Reads(), s.Made(Drawing), ok)
+		s.App.Get("/api/search", s.Limits.Reads(), s.Admitted(Drawing), ok)
 	})
 	for i, want := range []int{200, 429} {
 		if r := n.do(t, "GET", "/api/search"); r.StatusCode != want {

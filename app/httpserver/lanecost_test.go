@@ -24,7 +24,7 @@ func startLane(t *testing.T, adjust func(*Options), prepare func(*Server)) (n *n
 		if prepare != nil {
 			prepare(s)
 		}
-		s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
+		s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Admitted(Search), func(c *fiber.Ctx) error {
 			if c.QueryBool("wait") {
 				close(begun)
 				<-goOn
@@ -144,7 +144,7 @@ func TestKeysStarveNoVisitor(t *testing.T) {
 				}
 			}, func(s *Server) {
 				reads = s.reads
-				s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
+				s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Admitted(Search), func(c *fiber.Ctx) error {
 					if c.QueryBool("crowd") {
 						crowded() // so that one of the crowd waits whenever a place becomes free
 					}
@@ -217,7 +217,7 @@ func TestKeysShareTheLane(t *testing.T) {
 					return owned{uuid.NewSHA1(uuid.Nil, []byte(bearer)), owner}, nil
 				}
 			}, func(s *Server) {
-				s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
+				s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Admitted(Search), func(c *fiber.Ctx) error {
 					begun <- struct{}{}
 					<-goOn
 					return ok(c)
@@ -257,12 +257,12 @@ func TestArchiveDelaysNoOtherRead(t *testing.T) {
 	t.Parallel()
 	begun, goOn := make(chan struct{}, archivedPlaces+1), make(chan struct{})
 	n := run(t, func(o *Options) { o.Places = 1 }, func(s *Server) {
-		s.App.Get("/api/file", s.Limits.Reads(), s.MadeArchived(Lookup), func(c *fiber.Ctx) error {
+		s.App.Get("/api/file", s.Limits.Reads(), s.AdmittedArchived(Lookup), func(c *fiber.Ctx) error {
 			begun <- struct{}{}
 			<-goOn
 			return ok(c)
 		})
-		s.App.Get("/api/record", s.Limits.Reads(), s.Made(Lookup), ok)
+		s.App.Get("/api/record", s.Limits.Reads(), s.Admitted(Lookup), ok)
 	})
 	statuses := make(chan int, archivedPlaces)
 	for range archivedPlaces {

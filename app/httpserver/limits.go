@@ -341,7 +341,7 @@ func (l *Limits) asksRedis(now int64) bool {
 
 // left returns how many requests could follow at once if the whole quota is available again after reset.
 func (cl *class) left(reset time.Duration) int {
-	return int((cl.rate.Per - reset) / max(cl.rate.Per/time.Duration(cl.rate.N), 1))
+	return int((cl.rate.Per - reset) / cl.rate.Interval())
 }
 
 // announce sets the two header fields of the draft. The parameter t is the number of seconds until one more

@@ -8,7 +8,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Places bounds how many long answers a node sends at a time, and how many of them one caller gets.
+// Places bounds how many of one thing, such as long answers or connections, a node has at a time, and how many of them
+// one caller gets.
 type Places struct {
 	most, share int
 

@@ -128,7 +128,7 @@ func TestKeysShareOneAllowanceOfReads(t *testing.T) {
 			return owned{uuid.NewSHA1(uuid.Nil, []byte(bearer)), strings.TrimPrefix(owner, "none")}, nil
 		}
 	}, func(s *Server) {
-		s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Made(Search), ok)
+		s.App.Get("/api/search", s.OptionalAgent(), s.Limits.Reads(), s.Admitted(Search), ok)
 		s.App.Get("/api/list", s.OptionalAgent(), s.Limits.Reads(), ok)
 	})
 	read := func(path, address, key string, status int, limit string) {

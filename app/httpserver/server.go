@@ -103,7 +103,6 @@ func New(opts Options) *Server {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	opts.RedisPatience = cmp.Or(opts.RedisPatience, redisPatience)
 	if opts.CredentialEpoch == nil {
 		opts.CredentialEpoch = func() uint64 { return 0 }
 	}
@@ -128,7 +127,7 @@ func New(opts Options) *Server {
 		connections: NewPlaces(maxConnections, max(maxConnectionsOfPeer, 2*cfg.StreamsPerAddress)),
 		longBodies:  NewPlaces(maxLongBodies, maxLongBodiesOfPeer),
 	}
-	s.Limits.prefix, s.Limits.patience = opts.RedisPrefix, opts.RedisPatience
+	s.Limits.prefix, s.Limits.patience = opts.RedisPrefix, cmp.Or(opts.RedisPatience, s.Limits.patience)
 	s.App = fiber.New(fiber.Config{
 		AppName:                      "pulsecast",
 		DisableStartupMessage:        true,

@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -31,7 +32,7 @@ func (s *Server) requireBearer(h *httpserver.Server) fiber.Handler {
 		if err := c.Next(); err != nil || step.challenge == "" {
 			return err
 		}
-		refusal := problem.InsufficientScope("publish")
+		refusal := problem.InsufficientScope(agent.ScopePublish)
 		refusal.Challenge = step.challenge + ", " + s.metadataHint()
 		return refusal
 	}

@@ -48,7 +48,9 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: refused.text}}}, nil
 		}
 		if err != nil {
-			return nil, err
+			by, _ := ctx.Value(callerKey{}).(caller)
+			s.log.Error("mcp: an answer of the API can't be rewritten", "request_id", by.requestID, "tool", t.name, "error", err)
+			return nil, told(err)
 		}
 		result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(text)}
 		if note != "" {

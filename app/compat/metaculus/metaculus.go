@@ -57,7 +57,7 @@ type API struct {
 func (a *API) Register(s *httpserver.Server) {
 	limits := s.Limits
 	get := func(path string, cost httpserver.Cost, h fiber.Handler) {
-		s.App.Get(Base+path, keyAsBearer, s.RequireAgent(agent.ScopeRead), limits.Reads(), s.Made(cost), h)
+		s.App.Get(Base+path, keyAsBearer, s.RequireAgent(agent.ScopeRead), limits.Reads(), s.Admitted(cost), h)
 	}
 	post := func(path string, h fiber.Handler) {
 		s.App.Post(Base+path, keyAsBearer, s.RequireAgent(agent.ScopePublish), limits.Writes(), h)
