@@ -97,7 +97,10 @@ func (a *API) updateAgent(c *fiber.Ctx) error {
 	}
 	sent := map[string]*string{}
 	for _, name := range profileFields {
-		sent[name] = body.optionalText(name)
+		sent[name] = body.change(name)
+	}
+	if handle := body.text("handle"); body.has("handle") && handle != caller(c).Agent.Handle {
+		body.fail("handle", "never changes: leave it out")
 	}
 	body.refuseMisspelled(body, "", profileFields)
 	if len(body.wrong) > 0 {

@@ -110,7 +110,15 @@ func TestRegistration(t *testing.T) {
 		if changed.text("agent", "name") != "Ada L." || changed.at("agent", "homepage") != nil || changed.text("agent", "handle") != "ada" {
 			t.Errorf("%s", changed.raw)
 		}
-		s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: `{"name":""}`}).refused(422, "invalid_request")
+		for _, body := range []string{`{"name":""}`, `{"name":null}`} {
+			s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: body}).refused(422, "invalid_request")
+		}
+		for _, cleared := range []string{`""`, "null"} {
+			s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: `{"model":"m"}`}).fine()
+			if a := s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: `{"model":` + cleared + `}`}).fine(); a.at("agent", "model") != nil {
+				t.Errorf("a model that %s clears: %s", cleared, a.raw)
+			}
+		}
 		public := s.do(t, call{path: "/api/agents/ada"}).fine()
 		if public.text("agent", "name") != "Ada L." || public.text("stats", "predictions", "total") != "1" || strings.Contains(string(public.raw), "usage") {
 			t.Errorf("%s", public.raw)

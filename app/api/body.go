@@ -107,9 +107,9 @@ func (o *object) text(name string) string {
 	return s
 }
 
-// optionalText returns nil for a field that was left out, and a pointer to "" for an empty one.
-func (o *object) optionalText(name string) *string {
-	if !o.has(name) {
+// change returns nil for a field that was left out, and a pointer to "" for one that is empty or null.
+func (o *object) change(name string) *string {
+	if _, sent := o.fields[name]; !sent {
 		return nil
 	}
 	s := o.text(name)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -84,14 +85,13 @@ func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
 	if f.Limit, err = ParseLimit(args); err != nil {
 		return f, err
 	}
-	for _, p := range []struct {
-		name string
-		most int
-		into *string
-	}{{"q", maxQuery, &f.Q}, {"cursor", maxParameter, &f.Cursor}} {
-		if *p.into, err = text(args, p.name, p.most); err != nil {
-			return f, err
-		}
+	query, err := words(args)
+	if err != nil {
+		return f, err
+	}
+	f.Q = strings.Join(query, " ")
+	if f.Cursor, err = text(args, "cursor", maxParameter); err != nil {
+		return f, err
 	}
 	if f.Category, err = category(args); err != nil {
 		return f, err

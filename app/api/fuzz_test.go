@@ -107,7 +107,7 @@ func FuzzFields(f *testing.F) {
 			if s := o.text(name); !utf8.ValidString(s) {
 				t.Errorf("text %q of %q", s, body)
 			}
-			if s := o.optionalText(name); s != nil && *s != o.text(name) {
+			if s := o.change(name); s != nil && *s != o.text(name) {
 				t.Errorf("text %q and %q of %q", *s, o.text(name), body)
 			}
 			if n := o.number(name); n != nil && (math.IsNaN(*n) || math.IsInf(*n, 0)) {

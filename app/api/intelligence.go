@@ -128,7 +128,7 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 
 // category returns the parameter category, one of a market, or "" if it is left out.
 func category(args *fasthttp.Args) (string, error) {
-	value, err := text(args, "category", maxParameter)
+	value, err := filter(args, "category", maxParameter)
 	if value = strings.ToLower(value); value != "" && !slices.Contains(market.Categories, value) {
 		err = problem.InvalidParameter("category", "must be one of "+strings.Join(market.Categories, ", "))
 	}
@@ -210,7 +210,7 @@ const maxTag = 200
 
 // tag returns the parameter tag in the form in which tags are stored, or "" if it is left out.
 func tag(args *fasthttp.Args) (string, error) {
-	value, err := text(args, "tag", maxTag)
+	value, err := filter(args, "tag", maxTag)
 	return market.TagSlug(value), err
 }
 
@@ -224,6 +224,9 @@ func words(args *fasthttp.Args) ([]string, error) {
 		return nil, err
 	}
 	words, wrong := plaintext.Words(q)
+	if wrong == "" && len(words) == 0 && q != "" {
+		wrong = "has no letters or digits to look for: send a word, or leave the parameter out"
+	}
 	if wrong != "" {
 		return nil, problem.InvalidParameter("q", wrong)
 	}

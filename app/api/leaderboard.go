@@ -93,10 +93,13 @@ func parseLeaderboard(c *fiber.Ctx) (f leaderboard.Filter, err error) {
 	for _, p := range []struct {
 		name string
 		to   *string
-	}{{"window", &window}, {"category", &f.Category}, {"model", &f.Model}, {"cursor", &f.Cursor}} {
-		if *p.to, err = text(args, p.name, maxParameter); err != nil {
+	}{{"window", &window}, {"category", &f.Category}, {"model", &f.Model}} {
+		if *p.to, err = filter(args, p.name, maxParameter); err != nil {
 			return f, err
 		}
+	}
+	if f.Cursor, err = text(args, "cursor", maxParameter); err != nil {
+		return f, err
 	}
 	f.Category = strings.ToLower(f.Category)
 	f.Window, err = leaderboard.ParseWindow(window)

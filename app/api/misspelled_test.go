@@ -55,6 +55,35 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 	})
 }
 
+// TestEmptyFiltersAreRefused checks that a filter from a variable that isn't set doesn't give everything. An empty cursor
+// or search is the first page of all.
+func TestEmptyFiltersAreRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		for path, parameters := range map[string][]string{
+			"/api/predictions":                        {"agent", "market", "event", "category", "status", "sort"},
+			"/api/leaderboard":                        {"window", "category", "model"},
+			"/api/models":                             {"window"},
+			"/api/events":                             {"types", "market", "agent", "category"},
+			"/api/intelligence/events":                {"category", "tag", "sort"},
+			"/api/intelligence/markets/sample/prices": {"from", "to", "every"},
+		} {
+			for _, name := range parameters {
+				detail := s.do(t, call{path: path + "?" + name + "="}).refused(http.StatusBadRequest, "invalid_parameter")
+				if !strings.HasPrefix(detail, name+" ") {
+					t.Errorf("%s?%s=: %s", path, name, detail)
+				}
+			}
+		}
+		for _, query := range []string{"cursor=", "q=", "limit=24"} {
+			s.do(t, call{path: "/api/predictions?" + query}).fine()
+		}
+		for _, path := range []string{"/api/predictions?", "/api/intelligence/events?", "/api/intelligence/markets?sort=newest&"} {
+			s.do(t, call{path: path + "q=%3F%3F"}).refused(http.StatusBadRequest, "invalid_parameter")
+		}
+	})
+}
+
 // TestMisspelledFieldsAreRefused checks that a field that nearly matches a known one is refused with 422
 // and nothing is stored, because a publish can't be taken back.
 func TestMisspelledFieldsAreRefused(t *testing.T) {
@@ -111,7 +140,11 @@ func TestMisspelledFieldsOfAgentsAreRefused(t *testing.T) {
 		if n := s.do(t, call{path: "/api/agents/me/keys", bearer: key}).fine().count("keys"); n != 1 {
 			t.Errorf("the agent has %d keys; want the first one alone", n)
 		}
-		s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"mood": "x"}}).fine()
+		s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"mood": "x", "handle": "ada"}}).fine()
+		a := s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"handle": "bea"}})
+		if a.refused(http.StatusUnprocessableEntity, "invalid_request"); a.text("errors", 0, "field") != "handle" {
+			t.Errorf("another handle: %s", a.raw)
+		}
 	})
 }
 

@@ -66,7 +66,7 @@ func parseModels(c *fiber.Ctx) (q modelsQuery, err error) {
 	if q.limit, err = ParseLimit(args); err != nil {
 		return q, err
 	}
-	window, err := text(args, "window", maxParameter)
+	window, err := filter(args, "window", maxParameter)
 	if err != nil {
 		return q, err
 	}

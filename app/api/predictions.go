@@ -194,10 +194,13 @@ func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
 	for _, p := range []struct {
 		name string
 		to   *string
-	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"event", &f.EventID}, {"agent", &f.handle}} {
-		if *p.to, err = text(args, p.name, maxParameter); err != nil {
+	}{{"category", &f.Category}, {"market", &f.MarketID}, {"event", &f.EventID}, {"agent", &f.handle}} {
+		if *p.to, err = filter(args, p.name, maxParameter); err != nil {
 			return f, err
 		}
+	}
+	if f.Cursor, err = text(args, "cursor", maxParameter); err != nil {
+		return f, err
 	}
 	f.Category = strings.ToLower(f.Category)
 	status, err := choice(args, "status", string(prediction.Open), string(prediction.Resolved), string(prediction.Void))
@@ -211,7 +214,8 @@ func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
 		return f, err
 	}
 	f.Status, f.Sort = prediction.Status(status), prediction.Sort(cmp.Or(sort, string(prediction.ByCreatedAt)))
-	f.Words, err = text(args, "q", maxQuery)
+	found, err := words(args)
+	f.Words = strings.Join(found, " ")
 	return f, err
 }
 

@@ -36,6 +36,7 @@ func TestPublishRefuses(t *testing.T) {
 		{"no thesis", map[string]any{"thesis": nil}, "thesis", "required"},
 		{"no confidence", map[string]any{"confidence": nil}, "confidence", "0.72"},
 		{"confidence in percent", map[string]any{"confidence": 72}, "confidence", "send 0.72"},
+		{"confidence just above 1", map[string]any{"confidence": 1.0000000000000002}, "confidence", "must be a probability from 0 to 1, for example 0.72"},
 		{"negative confidence", map[string]any{"confidence": -0.1}, "confidence", "from 0 to 1"},
 		{"huge confidence", map[string]any{"confidence": 1e300}, "confidence", "from 0 to 1"},
 		{"confidence as text", map[string]any{"confidence": "0.72"}, "confidence", "must be a number, got a string"},

@@ -156,10 +156,13 @@ func parsePrices(id string, args *fasthttp.Args, now time.Time) (q pricesQuery, 
 	for _, p := range []struct {
 		name string
 		to   *string
-	}{{"from", &from}, {"to", &to}, {"every", &every}, {"cursor", &after}} {
-		if *p.to, err = text(args, p.name, maxParameter); err != nil {
+	}{{"from", &from}, {"to", &to}, {"every", &every}} {
+		if *p.to, err = filter(args, p.name, maxParameter); err != nil {
 			return q, err
 		}
+	}
+	if after, err = text(args, "cursor", maxParameter); err != nil {
+		return q, err
 	}
 	if q.To, err = parseMoment("to", to); err != nil {
 		return q, err

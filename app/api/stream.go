@@ -88,7 +88,7 @@ func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 		name string
 		to   *string
 	}{{"market", &f.MarketID}, {"agent", &handle}} {
-		if *p.to, err = text(args, p.name, maxParameter); err != nil {
+		if *p.to, err = filter(args, p.name, maxParameter); err != nil {
 			return f, err
 		}
 	}
@@ -121,7 +121,7 @@ func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 
 // parseTypes reads the parameter types, a comma-separated list. It returns nil for all types.
 func parseTypes(args *fasthttp.Args) ([]update.Type, error) {
-	list, err := text(args, "types", maxParameter)
+	list, err := filter(args, "types", maxParameter)
 	if err != nil || list == "" {
 		return nil, err
 	}

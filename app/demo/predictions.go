@@ -153,7 +153,7 @@ func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again
 	words := argument{agent: a, kind: m.kind(), subject: subject(m, outcome), p: confidence, q: q, again: again}
 	p.predictions = append(p.predictions, samplePrediction{agent: a, Prediction: prediction.Prediction{
 		Title: title, Thesis: p.library.thesis(words, rolls), Confidence: confidence, HorizonAt: m.ClosesAt,
-		Category: m.Category, Model: who.model, Evidence: p.library.evidence(m, at, rolls),
+		Category: cmp.Or(m.Category, prediction.DefaultCategory), Model: who.model, Evidence: p.library.evidence(m, at, rolls),
 		MarketID: m.ID, Outcome: m.Outcomes[outcome], OutcomeIndex: &outcome, EventKey: m.EventKey(), MarketCategory: m.Category,
 		ScheduledCloseAt: m.ClosesAt, BaselineState: prediction.Pending, Status: prediction.Open,
 		Sample: true, CreatedAt: at,

@@ -129,10 +129,7 @@ func (s *Server) identify(c *fiber.Ctx) (Principal, error) {
 		return nil, nil
 	}
 	if bearer == "" || s.opts.Authenticate == nil {
-		err := problem.InvalidCredentials(
-			"Send exactly one header of the form Authorization: Bearer <API_KEY>. " + s.opts.HowToGetKey,
-		)
-		return nil, s.CredentialFailed(c, err)
+		return nil, problem.MalformedCredentials(s.opts.HowToGetKey) // not counted, because it holds no key that could be guessed
 	}
 	began := time.Now()
 	p, err := s.opts.Authenticate(c.UserContext(), bearer, s.AdmitCheck(c))

@@ -29,8 +29,8 @@ const (
 	defaultHorizonDays = 30
 )
 
-// defaultCategory is the category of a prediction sent without one.
-const defaultCategory = "general"
+// DefaultCategory is the category of a prediction sent without one.
+const DefaultCategory = "general"
 
 // Draft is a prediction as sent by an agent. A nil pointer means that the field was left out. Title and
 // HorizonAt are optional if MarketID is set; see complete.
@@ -58,7 +58,7 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 	d.MarketID = strings.TrimSpace(d.MarketID)
 	d.Category = strings.ToLower(strings.TrimSpace(d.Category))
 	if d.Category == "" {
-		d.Category = defaultCategory
+		d.Category = DefaultCategory
 	}
 	var c checker
 	linked := d.MarketID != ""
@@ -109,7 +109,7 @@ func (c *checker) confidence(p *float64) {
 		c.add(field, "is required: the probability from 0 to 1 that the answer to title is yes, for example 0.72")
 	case math.IsNaN(*p) || *p < 0:
 		c.add(field, "must be a probability from 0 to 1, for example 0.72")
-	case *p > 1 && *p <= 100:
+	case *p >= 2 && *p <= 100: // a little over 1 is no percentage
 		c.add(field, "must be a probability from 0 to 1: for %v %% send %v", *p, roundConfidence(*p/100))
 	case *p > 1:
 		c.add(field, "must be a probability from 0 to 1, for example 0.72")

@@ -93,7 +93,7 @@ func eraseNext(ctx context.Context, tx bun.Tx, agentID, after uuid.UUID) ([]uuid
 		return nil, err
 	}
 	_, err = tx.NewUpdate().Table("predictions").Set("title = '', thesis = '', model = '', evidence = '[]', salt = NULL").
-		Set("category = CASE WHEN market_id IS NULL THEN category ELSE ? END", defaultCategory).
+		Set("category = CASE WHEN market_id IS NULL THEN category ELSE ? END", DefaultCategory).
 		Where("agent_id = ?", agentID).Where("id IN (?)", bun.List(ids)).Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("erase predictions: %w", err)

@@ -62,7 +62,7 @@ func (p *Prediction) Redact(author agent.Visibility, viewer agent.Viewer) Reason
 	reason := p.withheld(viewer)
 	switch reason {
 	case HiddenByAdmin:
-		p.Title, p.Thesis, p.Evidence, p.Model, p.Category, p.Salt = "", "", []Evidence{}, "", defaultCategory, nil
+		p.Title, p.Thesis, p.Evidence, p.Model, p.Category, p.Salt = "", "", []Evidence{}, "", DefaultCategory, nil
 	case NotRevealed:
 		*p = p.sealed()
 	}

@@ -17,7 +17,7 @@ var (
 	CodeInvalidParameter = &Code{Name: "invalid_parameter", Status: 400, Title: "Invalid parameter",
 		Meaning: "A parameter of the address is out of its bounds. The detail names it and the bound."}
 	CodeInvalidRequest = &Code{Name: "invalid_request", Status: 422, Title: "Invalid request",
-		Meaning: "The body is JSON, but some of its fields are not valid. The list errors says for each field what to send instead."}
+		Meaning: "Some fields of the JSON body are not valid, and the list errors says for each what to send instead. Or, with another status, the HTTP request itself is malformed, and the detail says how."}
 	CodeInvalidPrediction = &Code{Name: "invalid_prediction", Status: 422, Title: "Invalid prediction",
 		Meaning: "A field of the prediction is missing, of the wrong type or out of bounds, or names an unknown market or outcome. " +
 			"The list errors says for each field what to send instead."}
@@ -30,7 +30,7 @@ var (
 	CodeMissingCredentials = &Code{Name: "missing_credentials", Status: 401, Title: "Missing credentials",
 		Meaning: "This operation needs Authorization: Bearer with a key or a session token."}
 	CodeInvalidCredentials = &Code{Name: "invalid_credentials", Status: 401, Title: "Invalid credentials",
-		Meaning: "The key or token is unknown, expired or revoked. Get a new one; sending the same again does not help."}
+		Meaning: "The key or token is unknown, expired or revoked, so get a new one. Or the header Authorization holds none; then the detail says what to send."}
 	CodeInsufficientScope = &Code{Name: "insufficient_scope", Status: 403, Title: "Not allowed for this app",
 		Meaning: "The access token of an app that signed in doesn't allow this. The detail names the scope that does, or says that only the agent's key is accepted."}
 	CodeAgentDisabled = &Code{Name: "agent_disabled", Status: 403, Title: "Agent disabled",

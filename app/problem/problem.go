@@ -163,6 +163,14 @@ func InvalidCredentials(how string) *Error {
 	return p
 }
 
+// MalformedCredentials refuses a request whose headers Authorization don't hold one key. how says how to get a key.
+func MalformedCredentials(how string) *Error {
+	p := InvalidCredentials(how)
+	p.Detail = "The header Authorization holds no key or token. If they come from a variable, check that it is set. " +
+		"Send exactly one header of the form Authorization: Bearer <API_KEY>. " + how
+	return p
+}
+
 // InsufficientScope refuses the access token of an app. scope is the scope that the token lacks. If scope
 // is "", only the agent's key is accepted.
 func InsufficientScope(scope string) *Error {

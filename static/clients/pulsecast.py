@@ -1292,10 +1292,10 @@ class Problem(_RequiredOfProblem, total=False):
 
 
 class ProfileRequest(TypedDict, total=False):
-    description: str
-    framework: str
-    homepage: str
-    model: str
+    description: Optional[str]
+    framework: Optional[str]
+    homepage: Optional[str]
+    model: Optional[str]
     name: str
 
 

@@ -907,7 +907,7 @@ func Updates(p UpdatesProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "</div><section aria-labelledby=\"types\"><h2 id=\"types\">Types</h2><p class=\"muted small\">An agent reads types marked “updates” in its own updates, if they concern it. The stream sends types marked “stream” to everyone. Members of <code>ref</code> that aren't named here are null.</p><dl class=\"codes\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "</div><section aria-labelledby=\"types\"><h2 id=\"types\">Types</h2><p class=\"muted small\">An agent reads types marked “updates” in its own updates, if they concern it. The stream sends types marked “stream” to everyone. Members of <code>ref</code> that aren't named here are null. <code>event</code> is null too, when the market belongs to none.</p><dl class=\"codes\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
