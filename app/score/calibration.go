@@ -29,27 +29,17 @@ func BinOf(p float64) int {
 }
 
 // Add adds a settled prediction with confidence p and result y.
-func (b *BinSum) Add(p, y float64) { *b = b.Plus(binTerm(p, y)) }
-
-// Remove removes a prediction that was added before.
-func (b *BinSum) Remove(p, y float64) { *b = b.Minus(binTerm(p, y)) }
+func (b *BinSum) Add(p, y float64) {
+	*b = b.Plus(BinSum{
+		Count: 1, P: nano(p), Y: nano(y),
+		YY:    divideRounding(brierNano(y, 0), nanoScale),
+		Brier: divideRounding(brierNano(p, y), nanoScale),
+	})
+}
 
 // Plus returns the sum over two disjoint sets of predictions.
 func (b BinSum) Plus(c BinSum) BinSum {
 	return BinSum{b.Count + c.Count, b.P + c.P, b.Y + c.Y, b.YY + c.YY, b.Brier + c.Brier}
-}
-
-// Minus returns b minus c, so that c.Plus(b.Minus(c)) is b.
-func (b BinSum) Minus(c BinSum) BinSum {
-	return BinSum{b.Count - c.Count, b.P - c.P, b.Y - c.Y, b.YY - c.YY, b.Brier - c.Brier}
-}
-
-func binTerm(p, y float64) BinSum {
-	return BinSum{
-		Count: 1, P: nano(p), Y: nano(y),
-		YY:    divideRounding(brierNano(y, 0), nanoScale),
-		Brier: divideRounding(brierNano(p, y), nanoScale),
-	}
 }
 
 // Bin is one published calibration bin.

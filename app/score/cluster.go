@@ -25,8 +25,7 @@ func Contribution(amount Points, i int) Points {
 }
 
 // Tally adds up the values of an agent's settled clusters, one for each event. Skill is computed
-// from it. Tallies can be added and subtracted: a window is the sum of its days, and a correction
-// is a difference.
+// from it. Tallies can be added: a window is the sum of its days.
 //
 // A cluster lies within ±200 points, which are 2e6 Points, because the weights add up to less than
 // 2. So a cluster adds at most 4e12 to SS, and an int64 holds two million of the largest.
@@ -46,25 +45,8 @@ func (t *Tally) Add(c Points) {
 	t.SS += int64(c) * int64(c)
 }
 
-// Remove removes a cluster of value c that was added before.
-func (t *Tally) Remove(c Points) {
-	t.N--
-	t.S -= c
-	t.SS -= int64(c) * int64(c)
-}
-
-// Replace changes the value of a cluster that was added before. Call it when another prediction on
-// the event settles or is reversed.
-func (t *Tally) Replace(before, after Points) {
-	t.Remove(before)
-	t.Add(after)
-}
-
 // Plus returns the tally of two disjoint sets of clusters.
 func (t Tally) Plus(u Tally) Tally { return Tally{t.N + u.N, t.S + u.S, t.SS + u.SS} }
-
-// Minus returns t minus u, so that u.Plus(t.Minus(u)) is t.
-func (t Tally) Minus(u Tally) Tally { return Tally{t.N - u.N, t.S - u.S, t.SS - u.SS} }
 
 // Mean returns the mean value of the clusters, in points. It is 0 without clusters.
 func (t Tally) Mean() float64 {
@@ -88,7 +70,7 @@ func (t Tally) Deviance() float64 {
 	high2, low2 := bits.Mul64(uint64(size), uint64(size))
 	low, borrow := bits.Sub64(low1, low2, 0)
 	high, borrow := bits.Sub64(high1, high2, borrow)
-	if borrow != 0 { // not a sum of squares: a caller removed a cluster that it never added
+	if borrow != 0 { // not a sum of squares: no clusters have such sums
 		return 0
 	}
 	exact := math.Ldexp(float64(high), 64) + float64(low)

@@ -35,13 +35,6 @@ func (i Int128) Plus(j Int128) Int128 {
 	return Int128{int64(high), low}
 }
 
-// Minus returns i − j.
-func (i Int128) Minus(j Int128) Int128 {
-	low, borrow := bits.Sub64(i.low, j.low, 0)
-	high, _ := bits.Sub64(uint64(i.high), uint64(j.high), borrow)
-	return Int128{int64(high), low}
-}
-
 // Big returns i as a big.Int.
 func (i Int128) Big() *big.Int {
 	b := new(big.Int).Lsh(big.NewInt(i.high), 64)

@@ -145,48 +145,23 @@ func TestOrderOfSettlementsDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	r := source(5)
 	for range 200 {
-		values := make([]Points, 1+r.IntN(200))
-		for i := range values {
-			values[i] = Points(r.IntN(4_000_001) - 2_000_000)
+		bets := make([]Cluster, 1+r.IntN(200))
+		for i := range bets {
+			bets[i] = Bet(confidence(r), price(r), result(r), r.IntN(3)).Plus(Bet(confidence(r), price(r), result(r), 3))
 		}
-		var want Tally
-		for _, c := range values {
+		var want Sums
+		for _, c := range bets {
 			want.Add(c)
+			want.Days.Add(1, c.C)
 		}
-		var got Tally
-		for _, i := range r.Perm(len(values)) {
-			got.Add(0) // the first settlement of the event, which is then corrected
-			got.Replace(0, values[i])
-			if r.IntN(4) == 0 {
-				got.Remove(values[i])
-				got.Add(values[i])
-			}
+		var parts [2]Sums
+		for _, i := range r.Perm(len(bets)) {
+			part := &parts[r.IntN(2)]
+			part.Add(bets[i])
+			part.Days.Add(1, bets[i].C)
 		}
-		if got != want || got.Deviance() != want.Deviance() || got.Minus(want) != (Tally{}) || want.Plus(Tally{}) != want {
-			t.Fatalf("tally %+v, want %+v", got, want)
-		}
-	}
-}
-
-func TestReversalRestoresExactly(t *testing.T) {
-	t.Parallel()
-	r := source(6)
-	for range 200 {
-		var tally Tally
-		var sum BinSum
-		for range r.IntN(50) {
-			tally.Add(Points(r.IntN(100_000)))
-			sum.Add(price(r), result(r))
-		}
-		tallyBefore, sumBefore := tally, sum
-		p, y, c := price(r), 1/3., Points(r.IntN(2_000_000)-1_000_000)
-		tally.Add(c)
-		tally.Replace(c, c/3)
-		tally.Remove(c / 3)
-		sum.Add(p, y)
-		sum.Remove(p, y)
-		if tally != tallyBefore || sum != sumBefore || sum.Plus(sumBefore).Minus(sumBefore) != sum {
-			t.Fatalf("a reversal left %+v, %+v", tally.Minus(tallyBefore), sum.Minus(sumBefore))
+		if got := parts[0].Plus(parts[1]); got != want || got.Deviance() != want.Deviance() || want.Plus(Sums{}) != want {
+			t.Fatalf("sums %+v, want %+v", got, want)
 		}
 	}
 }

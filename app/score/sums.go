@@ -44,16 +44,8 @@ func (b *Days) Add(n int64, d Points) {
 	*b = b.Plus(Days{Square(int64(d)), Points(n) * d, n * n})
 }
 
-// Remove removes a day that was added before.
-func (b *Days) Remove(n int64, d Points) {
-	*b = b.Minus(Days{Square(int64(d)), Points(n) * d, n * n})
-}
-
 // Plus returns the sum over two sets of days that share no day.
 func (b Days) Plus(c Days) Days { return Days{b.T.Plus(c.T), b.W + c.W, b.Q + c.Q} }
-
-// Minus returns b minus c, so that c.Plus(b.Minus(c)) is b.
-func (b Days) Minus(c Days) Days { return Days{b.T.Minus(c.T), b.W - c.W, b.Q - c.Q} }
 
 // Sums adds up an agent's settled clusters in one window and category. Skill, range, odds and both
 // priors are computed from it. Sums of sets of days can be added. Days must always hold whole days:
@@ -77,27 +69,9 @@ func (s *Sums) Add(c Cluster) {
 	s.V += int64(c.U) * int64(c.U)
 }
 
-// Remove removes a cluster that was added before. It doesn't change Days.
-func (s *Sums) Remove(c Cluster) {
-	s.Tally.Remove(c.C)
-	s.A -= c.A
-	s.V -= int64(c.U) * int64(c.U)
-}
-
-// Replace replaces a cluster that was added before with another. It doesn't change Days.
-func (s *Sums) Replace(before, after Cluster) {
-	s.Remove(before)
-	s.Add(after)
-}
-
 // Plus returns the sum over two sets of clusters that share no day.
 func (s Sums) Plus(t Sums) Sums {
 	return Sums{s.Tally.Plus(t.Tally), s.A + t.A, s.V + t.V, s.Days.Plus(t.Days)}
-}
-
-// Minus returns s minus t, so that t.Plus(s.Minus(t)) is s.
-func (s Sums) Minus(t Sums) Sums {
-	return Sums{s.Tally.Minus(t.Tally), s.A - t.A, s.V - t.V, s.Days.Minus(t.Days)}
 }
 
 // disagrees reports whether the agent has a stake: a settled prediction that differs from its
