@@ -115,7 +115,7 @@ func newRow(w Window, category string, s *sums, prior Prior, c contender) *Row {
 		Brier:            mean(s.brier, s.scored, brierUnit),
 		MarketBrier:      mean(s.marketBrier, s.scored, brierUnit),
 		LogEdge:          mean(s.logEdge, s.scored, logEdgeUnit),
-		CalibrationError: mean(s.gap(), s.resolved, binUnit),
+		CalibrationError: s.calibrationError(),
 	}
 	if p, ok := s.record.Posterior(prior.share()); ok {
 		r.BestGuess, r.SkillLow, r.SkillHigh = &p.BestGuess, &p.Low, &p.High

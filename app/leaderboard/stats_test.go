@@ -117,8 +117,8 @@ func TestStatsAgainstNaiveRecomputation(t *testing.T) {
 			t.Errorf("brier %v, market %v, log edge %v; want %v, %v, %v", *st.Row.Brier, *st.Row.MarketBrier, *st.Row.LogEdge,
 				brier/scored, marketBrier/scored, logEdge/scored)
 		}
-		if !near(st.Row.CalibrationError, score.CalibrationError(bins)) {
-			t.Errorf("calibration error %v, want %v", *st.Row.CalibrationError, score.CalibrationError(bins))
+		if want := score.CalibrationError(bins); *st.Row.CalibrationError != want {
+			t.Errorf("calibration error %v, want %v", *st.Row.CalibrationError, want)
 		}
 		if want := score.Bins(bins); st.Calibration != want {
 			t.Errorf("calibration\n%+v\nwant\n%+v", st.Calibration, want)

@@ -47,14 +47,18 @@ func (s *sums) add(o *sums) {
 	}
 }
 
-// gap returns the sum of |Σp − Σy| over the bins, in billionths. It is the numerator of the
-// calibration error.
-func (s *sums) gap() int64 {
-	total := int64(0)
-	for _, g := range s.gaps {
-		total += max(g, -g)
+// calibrationError returns the calibration error, and nil without settled predictions.
+func (s *sums) calibrationError() *float64 {
+	if s.resolved <= 0 {
+		return nil
 	}
-	return total
+	var bins [score.BinCount]score.BinSum
+	for i, gap := range s.gaps {
+		bins[i].P = gap
+	}
+	bins[0].Count = s.resolved // the error needs only the total
+	e := score.CalibrationError(bins)
+	return &e
 }
 
 // mean returns total/unit/count, or nil if count is 0.
