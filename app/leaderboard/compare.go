@@ -108,9 +108,7 @@ func (s *Store) pair(ctx context.Context, db bun.IDB, both *bun.SelectQuery, c *
 	for _, d := range days {
 		a, b = a+d.A, b+d.B
 		c.AWins, c.BWins = c.AWins+d.AWins, c.BWins+d.BWins
-		pair.Difference = pair.Difference.Plus(score.Tally{N: d.N, S: d.A - d.B, SS: d.Squares})
-		pair.StakeA, pair.StakeB, pair.V = pair.StakeA+d.StakeA, pair.StakeB+d.StakeB, pair.V+d.SpreadSquares
-		pair.Days.Add(d.N, d.A-d.B)
+		pair.AddDay(score.Tally{N: d.N, S: d.A - d.B, SS: d.Squares}, d.StakeA, d.StakeB, d.SpreadSquares)
 	}
 	c.Shared = pair.Difference.N
 	c.MeanA = score.Tally{N: c.Shared, S: a}.Mean()

@@ -73,10 +73,12 @@ func TestCompare(t *testing.T) {
 			t.Errorf("comparison %+v", c)
 		}
 		var pair score.Pair
-		pair.Add(score.Bet(.9, .5, 1, 0), score.Bet(.6, .5, 1, 0))
-		pair.Add(score.Bet(.4, .5, 1, 0), score.Bet(.5, .5, 1, 0))
-		pair.Days.Add(1, 150_000)
-		pair.Days.Add(1, -110_000)
+		for _, c := range []struct{ a, b float64 }{{.9, .6}, {.4, .5}} {
+			a, b := score.Bet(c.a, .5, 1, 0), score.Bet(c.b, .5, 1, 0)
+			var difference score.Tally
+			difference.Add(a.C - b.C)
+			pair.AddDay(difference, a.A, b.A, int64(a.U)*int64(a.U)+int64(b.U)*int64(b.U))
+		}
 		want, _ := pair.Posterior(score.DefaultSharePrior)
 		odds, _ := pair.Odds()
 		if c.Difference == nil || *c.Difference != want || *c.Odds != odds {

@@ -222,8 +222,9 @@ func ExamplePair() {
 	for i := range 100 {
 		y := float64(i % 10 / 7) // 1 for three events of ten
 		a, b := score.Bet(.3, .4, y, 0), score.Bet(.6, .4, y, 0)
-		pair.Add(a, b)
-		pair.Days.Add(1, a.C-b.C) // the only event of its day
+		var difference score.Tally
+		difference.Add(a.C - b.C) // the only event of its day
+		pair.AddDay(difference, a.A, b.A, int64(a.U)*int64(a.U)+int64(b.U)*int64(b.U))
 	}
 	p, _ := pair.Posterior(score.DefaultSharePrior)
 	odds, _ := pair.Odds()

@@ -15,13 +15,14 @@ type Pair struct {
 	Days Days
 }
 
-// Add adds an event with the clusters a of A and b of B. It doesn't change Days, whose Add takes
-// whole days.
-func (p *Pair) Add(a, b Cluster) {
-	p.Difference.Add(a.C - b.C)
-	p.StakeA += a.A
-	p.StakeB += b.A
-	p.V += int64(a.U)*int64(a.U) + int64(b.U)*int64(b.U)
+// AddDay adds the shared events of one day: A's clusters minus B's, and what the day adds to
+// StakeA, StakeB and V.
+func (p *Pair) AddDay(difference Tally, stakeA, stakeB Points, v int64) {
+	p.Difference = p.Difference.Plus(difference)
+	p.StakeA += stakeA
+	p.StakeB += stakeB
+	p.V += v
+	p.Days.Add(difference.N, difference.S)
 }
 
 // sums returns the differences as the sums of one agent, to compute their variances.

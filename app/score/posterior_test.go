@@ -228,18 +228,22 @@ func TestEventsUntilProven(t *testing.T) {
 	near(t, "proven by chance", ProvenByChance(1000), 21, 1e-9)
 }
 
+// addEvent adds the only event of a day with the clusters a of A and b of B.
+func addEvent(p *Pair, a, b Cluster) {
+	var difference Tally
+	difference.Add(a.C - b.C)
+	p.AddDay(difference, a.A, b.A, int64(a.U)*int64(a.U)+int64(b.U)*int64(b.U))
+}
+
 func TestPair(t *testing.T) {
 	t.Parallel()
 	var same, apart, swapped Pair
 	for i := range 200 {
 		y := float64(i % 10 / 7) // 1 for three events of ten
 		a, b := Bet(.3, .4, y, 0), Bet(.6, .4, y, 0)
-		same.Add(a, a)
-		same.Days.Add(1, 0)
-		apart.Add(a, b)
-		apart.Days.Add(1, a.C-b.C)
-		swapped.Add(b, a)
-		swapped.Days.Add(1, b.C-a.C)
+		addEvent(&same, a, a)
+		addEvent(&apart, a, b)
+		addEvent(&swapped, b, a)
 	}
 	p, ok := same.Posterior(SharePrior{.3, .5})
 	if !ok || math.Abs(p.BestGuess) > 1e-12 || p.Low >= 0 || p.High <= 0 {
@@ -261,7 +265,7 @@ func TestPair(t *testing.T) {
 		t.Errorf("better by %+v at odds of %v, against %v", better, odds, against)
 	}
 	copiers := Pair{}
-	copiers.Add(Bet(.6, .6, 1, 0), Bet(.5, .5, 1, 0))
+	addEvent(&copiers, Bet(.6, .6, 1, 0), Bet(.5, .5, 1, 0))
 	for _, none := range []Pair{{}, copiers} {
 		_, ok := none.Posterior(DefaultSharePrior)
 		if _, odds := none.Odds(); ok || odds {
