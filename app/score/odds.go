@@ -2,7 +2,6 @@ package score
 
 import (
 	"math"
-	"math/big"
 	"sort"
 )
 
@@ -34,7 +33,7 @@ func (s Sums) Odds() (float64, bool) {
 	if !s.disagrees() {
 		return 0, false
 	}
-	return mixtureOdds(s.Tally, s.oddsVariance(), s.stake()), true
+	return mixtureOdds(s.Tally, s.oddsVariance(1), s.stake()), true
 }
 
 // mixtureOdds returns the odds of a half-normal edge with the given deviation against no edge. It
@@ -77,9 +76,6 @@ func (s Sums) EventsUntilProven() (events int, ok bool) {
 func (s Sums) grown(more int64) float64 {
 	n := float64(s.N)
 	growth := (n + float64(more)) / n
-	model := float64(s.V) / (pointScale * pointScale) / n
-	variance := max((modelClusters*model+s.Deviance()*growth)/(modelClusters-1+n*growth), varianceFloor)
-	variance *= inflation(s.Days.T.Big(), big.NewInt(s.SS))
 	t := Tally{N: s.N + more, S: Points(math.Round(float64(s.S) * growth))}
-	return mixtureOdds(t, variance, s.stake())
+	return mixtureOdds(t, s.oddsVariance(growth), s.stake())
 }

@@ -70,5 +70,5 @@ func (p Pair) Odds() (float64, bool) {
 		return 0, false
 	}
 	deviation := max(math.Hypot(a, b), 1/float64(pointScale))
-	return mixtureOdds(p.Difference, p.sums().oddsVariance(), deviation), true
+	return mixtureOdds(p.Difference, p.sums().oddsVariance(1), deviation), true
 }

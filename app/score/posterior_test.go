@@ -135,7 +135,7 @@ func TestPosteriorAtTheEdges(t *testing.T) {
 		{"nothing settled", Sums{}, false},
 		{"all predictions void", Sums{Days: Days{}}, false},
 		{"only copies", copier, false},
-		{"more removed than added", Sums{Tally: Tally{N: -1}, A: -5}, false},
+		{"fewer events than none", Sums{Tally: Tally{N: -1}, A: -5}, false},
 		{"one event", repeat(1, up), true},
 		{"all edges equal", repeat(50, up), true},
 		{"all edges lost on one day", oneDay, true},
@@ -226,6 +226,20 @@ func TestEventsUntilProven(t *testing.T) {
 		t.Errorf("an agent below the market: got %d more events, want none", got)
 	}
 	near(t, "proven by chance", ProvenByChance(1000), 21, 1e-9)
+}
+
+func TestOddsAfterNoMoreEvents(t *testing.T) {
+	t.Parallel()
+	r := source(22)
+	var s Sums
+	for range 1_000 {
+		c := Bet(confidence(r), price(r), result(r), 0)
+		s.Add(c)
+		s.Days.Add(1, c.C)
+		if odds, ok := s.Odds(); ok && s.grown(0) != odds {
+			t.Fatalf("the odds of %+v are %v, but %v after no more events", s, odds, s.grown(0))
+		}
+	}
 }
 
 // addEvent adds the only event of a day with the clusters a of A and b of B.

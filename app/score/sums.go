@@ -94,13 +94,16 @@ const (
 //
 // It pools the variance of the model with that of the agent's own clusters. The model's has the
 // weight of 100 clusters. v₀ is at least 1e-6, and 1e-6 without clusters.
-func (s Sums) Variance() float64 {
+func (s Sums) Variance() float64 { return s.variance(1) }
+
+// variance returns v₀ once n, V and D have grown in proportion.
+func (s Sums) variance(growth float64) float64 {
 	if s.N <= 0 {
 		return varianceFloor
 	}
 	n := float64(s.N)
 	model := float64(s.V) / (pointScale * pointScale)
-	return max((modelClusters*model/n+s.Deviance())/(modelClusters-1+n), varianceFloor)
+	return max((modelClusters*model/n+s.Deviance()*growth)/(modelClusters-1+n*growth), varianceFloor)
 }
 
 // rangeVariance returns v₀ · max(1, (T − 2gW + g²Q)/D) with g = S/n. The factor says how much more
@@ -117,10 +120,11 @@ func (s Sums) rangeVariance() float64 {
 	return s.Variance() * inflation(blocks, within)
 }
 
-// oddsVariance returns v₀ · max(1, T/SS). Unlike rangeVariance, it doesn't subtract the agent's
-// mean. This is stricter on purpose: a common drift of all days counts as luck.
-func (s Sums) oddsVariance() float64 {
-	return s.Variance() * inflation(s.Days.T.Big(), big.NewInt(s.SS))
+// oddsVariance returns v₀ · max(1, T/SS) once all sums have grown in proportion. Unlike
+// rangeVariance, it doesn't subtract the agent's mean. This is stricter on purpose: a common drift
+// of all days counts as luck.
+func (s Sums) oddsVariance(growth float64) float64 {
+	return s.variance(growth) * inflation(s.Days.T.Big(), big.NewInt(s.SS))
 }
 
 func square(i *big.Int) *big.Int { return new(big.Int).Mul(i, i) }
