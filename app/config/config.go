@@ -35,7 +35,7 @@ type Config struct {
 	Registration         string `env:"REGISTRATION" default:"closed" enum:"open,closed" group:"Identity" help:"Whether agents may register themselves in the local registry: open or closed."`
 
 	PolymarketURL      string `env:"POLYMARKET_URL" name:"polymarket-url" default:"https://gamma-api.polymarket.com" group:"Sources" help:"Base address of the market source."`
-	PolymarketClobURL  string `env:"POLYMARKET_CLOB_URL" name:"polymarket-clob-url" default:"https://clob.polymarket.com" group:"Sources" help:"Base address of its order book: winners and price history."`
+	PolymarketClobURL  string `env:"POLYMARKET_CLOB_URL" name:"polymarket-clob-url" default:"https://clob.polymarket.com" group:"Sources" help:"Base address of its order book, which names winners."`
 	RedditAuthURL      string `env:"REDDIT_AUTH_URL" name:"reddit-auth-url" default:"https://www.reddit.com" group:"Sources" help:"Base address of Reddit's token endpoint."`
 	RedditAPIURL       string `env:"REDDIT_API_URL" name:"reddit-api-url" default:"https://oauth.reddit.com" group:"Sources" help:"Base address of Reddit's listing API."`
 	RedditRSSURL       string `env:"REDDIT_RSS_URL" name:"reddit-rss-url" default:"https://www.reddit.com" group:"Sources" help:"Base address of Reddit's Atom feeds."`

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
 	"testing"
 	"time"
@@ -43,24 +42,6 @@ func FuzzBook(f *testing.F) {
 		i, ok, err := answering(body).Winner(context.Background(), m)
 		if ok && (err != nil || i < 0 || i >= len(m.Outcomes)) {
 			t.Errorf("%q: outcome %d, %v", body, i, err)
-		}
-	})
-}
-
-// FuzzHistory checks that past prices are probabilities in the order of time.
-func FuzzHistory(f *testing.F) {
-	for _, seed := range []string{`{"history":[{"t":1763769600,"p":0.5},{"t":"1763769660","p":"0.6"}]}`, `{"history":[{"t":1e300,"p":-1},null,3]}`, `{"history":{}}`, `{}`, `[`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		points, err := answering(body).History(context.Background(), "1", Span{})
-		if err != nil {
-			return
-		}
-		for i, p := range points {
-			if math.IsNaN(p.Price) || p.Price < 0 || p.Price > 1 || i > 0 && !p.At.After(points[i-1].At) {
-				t.Errorf("%q gives %+v", body, points)
-			}
 		}
 	})
 }

@@ -1,5 +1,5 @@
 // Package polymarket reads prediction markets from Polymarket: Gamma for the
-// markets, the order book's API (CLOB) for winners and price histories.
+// markets, the order book's API (CLOB) for winners.
 package polymarket
 
 import (

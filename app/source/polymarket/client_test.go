@@ -504,46 +504,6 @@ func TestWinner(t *testing.T) {
 	}
 }
 
-func TestHistory(t *testing.T) {
-	t.Parallel()
-	var u upstream
-	c := u.start(t, func(_ int, r *http.Request) (int, string) {
-		start := r.URL.Query().Get("startTs")
-		if start == "" {
-			start = "1700000600"
-		}
-		return 200, `{"history":[{"t":` + start + `,"p":0.5},null,{"t":"1700000000","p":"1.5"},{"t":1,"p":"NaN"},{"t":null,"p":1},{"t":1700000000,"p":0.1}]}`
-	})
-	points, err := c.History(t.Context(), "71", polymarket.Span{Interval: "1w", Fidelity: 12 * time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(points) != 2 || points[0].At.Unix() != 1700000000 || points[0].Price != 1 || points[1].Price != 0.5 {
-		t.Errorf("points %v", points)
-	}
-	if q := u.asked[0].Query(); q.Get("market") != "71" || q.Get("interval") != "1w" || q.Get("fidelity") != "720" || u.asked[0].Path != "/prices-history" {
-		t.Errorf("asked %s", u.asked[0])
-	}
-	start := time.Unix(1710000000, 0)
-	if _, err = c.History(t.Context(), "71", polymarket.Span{Start: start, End: start.AddDate(0, 0, 40)}); err != nil {
-		t.Fatal(err)
-	}
-	if len(u.asked) != 4 {
-		t.Fatalf("got %d requests for 40 days, want 3", len(u.asked)-1)
-	}
-	for _, asked := range u.asked[1:] {
-		q := asked.Query()
-		var from, to int64
-		_, _ = fmt.Sscan(q.Get("startTs")+" "+q.Get("endTs"), &from, &to)
-		if q.Has("interval") || to <= from || to-from > 15*86400 {
-			t.Errorf("asked %s", asked)
-		}
-	}
-	if _, err = c.History(t.Context(), "", polymarket.Span{}); err == nil {
-		t.Error("read a history without a token")
-	}
-}
-
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	var ids []string

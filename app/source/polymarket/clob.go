@@ -2,13 +2,10 @@ package polymarket
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/source"
@@ -63,90 +60,4 @@ func winner(tokens []wireToken, m *market.Market) (int, bool) {
 		i = slices.Index(m.TokenIDs, id)
 	}
 	return max(i, 0), i >= 0
-}
-
-// Point is one price of an outcome.
-type Point struct {
-	At    time.Time // UTC
-	Price float64   // 0..1
-}
-
-// Span selects a part of a price history, either by Interval ("max", "1m", "1w", "1d", "6h", "1h") or by Start
-// and End. A zero End means now.
-type Span struct {
-	Interval   string
-	Start, End time.Time
-	// Fidelity is the distance between points, in whole minutes. With 0 the source chooses. For resolved
-	// markets, the history is empty if Fidelity is below 12 hours.
-	Fidelity time.Duration
-}
-
-// window is the longest period that one request to the order book may cover.
-const window = 15 * 24 * time.Hour
-
-// History returns the prices of one outcome token, oldest first and without duplicate times. A period of more
-// than 15 days takes several requests. The history of a market without trades is empty, which isn't an error.
-func (c *Client) History(ctx context.Context, tokenID string, span Span) ([]Point, error) {
-	if tokenID == "" {
-		return nil, errors.New("polymarket: a history needs a token")
-	}
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
-	defer cancel()
-	query := url.Values{"market": {tokenID}}
-	if minutes := int(span.Fidelity / time.Minute); minutes > 0 {
-		query.Set("fidelity", strconv.Itoa(minutes))
-	}
-	if span.Start.IsZero() {
-		interval := span.Interval
-		if interval == "" {
-			interval = "max"
-		}
-		query.Set("interval", interval)
-		points, err := c.points(ctx, query)
-		return tidy(points), err
-	}
-	end := span.End
-	if end.IsZero() {
-		end = c.now()
-	}
-	var all []Point
-	for from := span.Start; from.Before(end); from = from.Add(window) {
-		to := from.Add(window)
-		if to.After(end) {
-			to = end
-		}
-		query.Set("startTs", strconv.FormatInt(from.Unix(), 10))
-		query.Set("endTs", strconv.FormatInt(to.Unix(), 10))
-		points, err := c.points(ctx, query)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, points...)
-	}
-	return tidy(all), nil
-}
-
-func (c *Client) points(ctx context.Context, query url.Values) ([]Point, error) {
-	var answer struct {
-		History lenientjson.Each[struct {
-			T lenientjson.Number `json:"t"`
-			P lenientjson.Number `json:"p"`
-		}] `json:"history"`
-	}
-	if _, err := c.fetch.JSON(ctx, fetch.Request{URL: c.clob + "/prices-history?" + query.Encode()}, &answer); err != nil {
-		return nil, err
-	}
-	points := make([]Point, 0, len(answer.History))
-	for _, h := range answer.History {
-		// 1e11 s is in the year 5138, so larger values aren't seconds
-		if h.T.Known && h.P.Known && h.T.Value > 0 && h.T.Value < 1e11 {
-			points = append(points, Point{At: time.Unix(int64(h.T.Value), 0).UTC(), Price: clamp(h.P.Value)})
-		}
-	}
-	return points, nil
-}
-
-func tidy(points []Point) []Point {
-	slices.SortStableFunc(points, func(a, b Point) int { return a.At.Compare(b.At) })
-	return slices.CompactFunc(points, func(a, b Point) bool { return a.At.Equal(b.At) })
 }

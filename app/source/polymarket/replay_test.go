@@ -252,29 +252,6 @@ func TestReplaySingleMarkets(t *testing.T) {
 	}
 }
 
-func TestReplayHistory(t *testing.T) {
-	t.Parallel()
-	body := recorded(t, "clob-prices-history-1.json")
-	var want struct {
-		History []struct {
-			T int64   `json:"t"`
-			P float64 `json:"p"`
-		} `json:"history"`
-	}
-	if err := json.Unmarshal(body, &want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := replay(t, map[string][]byte{"/prices-history": body}).History(t.Context(), "71", polymarket.Span{Interval: "max"})
-	if err != nil || len(got) != len(want.History) || len(got) == 0 {
-		t.Fatalf("got %d points from %d records, %v", len(got), len(want.History), err)
-	}
-	for i, p := range got {
-		if p.At.Unix() != want.History[i].T || p.Price != want.History[i].P {
-			t.Fatalf("point %d: got %+v, want %+v", i, p, want.History[i])
-		}
-	}
-}
-
 func TestReplayEvents(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"gamma-events-2-slug.json", "gamma-events-3-negrisk.json"} {

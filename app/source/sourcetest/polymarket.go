@@ -87,10 +87,6 @@ func (s *Server) eventsByID(w http.ResponseWriter, r *http.Request) {
 	answer(w, Record{"events": found})
 }
 
-func (s *Server) prices(w http.ResponseWriter, _ *http.Request) {
-	answer(w, Record{"history": append([]any{}, s.history...)})
-}
-
 func text(v any) string {
 	if v == nil {
 		return ""

@@ -16,8 +16,7 @@ type Contents struct {
 }
 
 // Load reads every JSON file of a folder. It keeps the records that upstreams answer with: markets, events,
-// books, price histories, posts and stories, wherever they are in a file. Of two recordings of one market, the
-// later one is kept.
+// books, posts and stories, wherever they are in a file. Of two recordings of one market, the later one is kept.
 //
 // Load moves dates by whole days, so that a file's newest market was updated and each post was published
 // within the last day. It changes nothing else.
@@ -65,8 +64,6 @@ func (l *loader) collect(v any) {
 	case r["subreddit"] != nil && r["created_utc"] != nil:
 		r["created_utc"] = sameHourToday(number(r["created_utc"]), l.now)
 		l.posts = append(l.posts, r)
-	case r["history"] != nil:
-		l.history, _ = r["history"].([]any)
 	case r["hits"] != nil:
 		hits, _ := r["hits"].([]any)
 		l.stories = append(l.stories, hits...)

@@ -25,7 +25,6 @@ type Server struct {
 	books   map[string]Record // by condition id
 	posts   []Record          // of Reddit, in the source's order
 	stories []any             // of Hacker News
-	history []any             // of every token, because recordings don't name the token
 }
 
 // New returns a server without markets and posts.
@@ -37,7 +36,6 @@ func New() *Server {
 	s.mux.HandleFunc("GET /markets", s.listMarkets)
 	s.mux.HandleFunc("GET /markets/{id}", s.oneMarket)
 	s.mux.HandleFunc("GET /events/keyset", s.eventsByID)
-	s.mux.HandleFunc("GET /prices-history", s.prices)
 	s.mux.HandleFunc("GET /time", func(w http.ResponseWriter, _ *http.Request) { answer(w, time.Now().Unix()) })
 	s.mux.HandleFunc("POST /api/v1/access_token", grantToken)
 	s.mux.HandleFunc("GET /r/{community}/hot", s.listing)

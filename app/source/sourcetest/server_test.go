@@ -66,8 +66,7 @@ var files = fstest.MapFS{
 	"later.json": {Data: []byte(`{"id": "1", "question": "New", "updatedAt": "2026-03-01T08:00:00Z", "endDate": "2026-03-05T12:00:00Z"}`)},
 	"deep/events.json": {Data: []byte(`{"events": [{"id": "7", "title": "Which one?", "updatedAt": "2026-11-22T08:00:00Z", "tags": [{"slug": "crypto"}],
 		"markets": [{"id": "3", "question": "This one?", "outcomes": "[\"Yes\",\"No\"]", "volumeNum": 9}]}]}`)},
-	"book.json":    {Data: []byte(`{"condition_id": "0xa", "tokens": [{"outcome": "Yes", "winner": true}]}`)},
-	"history.json": {Data: []byte(`{"history": [{"t": 1, "p": 0.5}]}`)},
+	"book.json": {Data: []byte(`{"condition_id": "0xa", "tokens": [{"outcome": "Yes", "winner": true}]}`)},
 	"posts.json": {Data: []byte(`[{"kind": "t3", "data": {"id": "p1", "subreddit": "Futurology", "title": "A post", "created_utc": 1500000000.0,
 		"author": "ada", "permalink": "/r/Futurology/comments/p1/", "url": "https://a.example/x", "score": 5}}]`)},
 	"stories.json":   {Data: []byte(`{"hits": [{"objectID": "5", "title": "A story"}]}`)},
@@ -96,11 +95,10 @@ func TestLoad(t *testing.T) {
 		"/markets?id=2": `[{"id":"2","question":"On 2026-01-10?","updatedAt":"2026-11-20T10:00:00Z","endDate":"2026-11-23"}]`,
 		"/markets?id=3": `[{"id":"3","question":"This one?","outcomes":"[\"Yes\",\"No\"]","volumeNum":9,
 			"events":[{"id":"7","title":"Which one?","updatedAt":"2026-11-22T08:00:00Z"}]}]`,
-		"/events/keyset?id=7&id=8":  `{"events":[{"id":"7","title":"Which one?","updatedAt":"2026-11-22T08:00:00Z","tags":[{"slug":"crypto"}]}]}`,
-		"/markets/0xa":              `{"condition_id":"0xa","tokens":[{"outcome":"Yes","winner":true}]}`,
-		"/prices-history?market=71": `{"history":[{"t":1,"p":0.5}]}`,
-		"/api/v1/search":            `{"hits":[{"objectID":"5","title":"A story"}]}`,
-		"/r/worldnews/hot":          `{"kind":"Listing","data":{"after":null,"children":[]}}`,
+		"/events/keyset?id=7&id=8": `{"events":[{"id":"7","title":"Which one?","updatedAt":"2026-11-22T08:00:00Z","tags":[{"slug":"crypto"}]}]}`,
+		"/markets/0xa":             `{"condition_id":"0xa","tokens":[{"outcome":"Yes","winner":true}]}`,
+		"/api/v1/search":           `{"hits":[{"objectID":"5","title":"A story"}]}`,
+		"/r/worldnews/hot":         `{"kind":"Listing","data":{"after":null,"children":[]}}`,
 	} {
 		var expected any
 		if err := json.Unmarshal([]byte(want), &expected); err != nil {
