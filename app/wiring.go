@@ -188,7 +188,7 @@ func (a *App) newsSource() source.NewsSource {
 	members := upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})
 	a.posts = findPosts(members)
 	a.recording = a.newRecording(members)
-	return source.NewFallback(a.Log, a.now, members...)
+	return source.NewFallback(a.Log, members...)
 }
 
 // newRecording archives publishable news that the feed doesn't show at the moment. Reddit comes

@@ -29,37 +29,32 @@ func (m *member) Read(context.Context) (source.News, error) {
 
 func (m *member) Interval() time.Duration { return m.every }
 
-func TestChain(t *testing.T) {
+func TestFallback(t *testing.T) {
 	t.Parallel()
 	fail := func(reason string, after time.Duration) error {
 		return fmt.Errorf("wrapped: %w", &source.Error{Reason: reason, RetryAfter: after})
 	}
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	first, second := &member{name: "a", every: time.Second}, &member{name: "b", every: time.Minute}
-	c := source.NewFallback(nil, func() time.Time { return now }, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
-	if c.Interval() != time.Second || !c.Status().At.IsZero() {
+	c := source.NewFallback(nil, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
+	if c.Interval() != time.Second {
 		t.Error("before the first read, the interval isn't that of the first member")
 	}
 
 	got, err := c.Read(t.Context())
-	if err != nil || got.Source != "a" || second.reads != 0 || len(c.Status().Failures) != 0 {
+	if err != nil || got.Source != "a" || second.reads != 0 || c.Interval() != time.Second {
 		t.Errorf("both answer: got %+v, %v", got, err)
 	}
 
 	first.err = fail("http_429", 5*time.Minute)
 	got, err = c.Read(t.Context())
-	status := c.Status()
-	if err != nil || got.Source != "b" || status.Answered != "b" || !status.At.Equal(now) || c.Interval() != time.Minute {
-		t.Errorf("first fails: got %+v, %v, %+v", got, err, status)
-	}
-	if want := (source.Failure{Name: "a", Reason: "http_429", RetryAfter: 5 * time.Minute}); len(status.Failures) != 1 || status.Failures[0] != want {
-		t.Errorf("failures %+v", status.Failures)
+	if err != nil || got.Source != "b" || c.Interval() != time.Minute {
+		t.Errorf("first fails: got %+v, %v, interval %v", got, err, c.Interval())
 	}
 
 	second.err = fail("parse", 0)
 	_, err = c.Read(t.Context())
-	if source.Reason(err) != "http_429" || len(c.Status().Failures) != 2 || c.Status().Answered != "" {
-		t.Errorf("both fail: got %v, %+v", err, c.Status())
+	if source.Reason(err) != "http_429" || c.Interval() != time.Second {
+		t.Errorf("both fail: got %v, interval %v", err, c.Interval())
 	}
 	if se, _ := errors.AsType[*source.Error](err); se.RetryAfter != 0 {
 		t.Errorf("got RetryAfter %v, want 0 because one member may be asked at once", se.RetryAfter)
@@ -76,17 +71,18 @@ func TestChain(t *testing.T) {
 	}
 }
 
-func TestChainEndsWithItsCaller(t *testing.T) {
+func TestFallbackEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	first, second := &member{err: context.Canceled}, &member{}
-	c := source.NewFallback(nil, nil, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
+	c := source.NewFallback(nil, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
 	if _, err := c.Read(ctx); !errors.Is(err, context.Canceled) || second.reads != 0 {
 		t.Errorf("got %v after %d reads of the second member", err, second.reads)
 	}
-	if _, err := source.NewFallback(nil, nil).Read(t.Context()); source.Reason(err) != "empty" {
-		t.Errorf("without members: got %v", err)
+	none := source.NewFallback(nil)
+	if _, err := none.Read(t.Context()); source.Reason(err) != "empty" || none.Interval() != time.Minute {
+		t.Errorf("without members: got %v, interval %v", err, none.Interval())
 	}
 }
 
