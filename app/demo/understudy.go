@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -76,15 +75,11 @@ func (u *standIn) resting() error {
 
 func (u *standIn) failed(err error) error {
 	failure := &source.Error{Reason: source.Reason(err), Err: err}
-	var pause time.Duration
-	if asked, ok := errors.AsType[*source.Error](err); ok {
-		pause = asked.RetryAfter
-	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.failure == nil || u.failure.Reason != failure.Reason {
 		u.log.Warn("the live source doesn't answer: using the sample", "feed", u.feed, "reason", failure.Reason, "error", err)
 	}
-	u.failure, u.resumeAt = failure, u.now().Add(pause)
+	u.failure, u.resumeAt = failure, u.now().Add(source.RetryAfter(err))
 	return failure
 }

@@ -70,7 +70,7 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	top := got.Markets
 	if err != nil {
 		err = m.failed(ctx, err)
-		return max(retryAfter(err), m.withoutTop(reading, top, err)), err
+		return max(source.RetryAfter(err), m.withoutTop(reading, top, err)), err
 	}
 	rest, missed, restErr := m.readRest(reading, top)
 	events, tagsErr := m.completeTags(reading, slices.Concat(got.Events, rest.Events), top, rest.Markets)
@@ -97,7 +97,7 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 			Name(), Source: top[0].Source, Count: len(open), Dropped: got.Dropped, SucceededAt: m.Now(),
 	}, partly)
 	m.callAfter(ctx, observed)
-	return max(m.Interval, retryAfter(got.Fallback), retryAfter(restErr), retryAfter(tagsErr)), err
+	return max(m.Interval, source.RetryAfter(got.Fallback), source.RetryAfter(restErr), source.RetryAfter(tagsErr)), err
 }
 
 // Planned stores when the next tick is due. It is for worker.Job.
@@ -113,7 +113,7 @@ func (m *Markets) Planned(ctx context.Context, at time.Time) {
 func (m *Markets) withoutTop(ctx context.Context, closed []market.Market, cause error) (pause time.Duration) {
 	var rest source.Markets
 	var readErr error
-	if retryAfter(cause) == 0 && ctx.Err() == nil {
+	if source.RetryAfter(cause) == 0 && ctx.Err() == nil {
 		rest, _, readErr = m.readRest(ctx, closed)
 	}
 	observed := slices.Concat(closed, rest.Markets)
@@ -125,7 +125,7 @@ func (m *Markets) withoutTop(ctx context.Context, closed []market.Market, cause 
 		m.Log.Warn("markets of open predictions not all stored", "error", errors.Join(readErr, err))
 	}
 	m.callAfter(ctx, observed)
-	return retryAfter(readErr)
+	return source.RetryAfter(readErr)
 }
 
 // readTop reads the top markets. With the error "empty" it also returns the closed ones.
@@ -275,12 +275,4 @@ func dated(at, now time.Time) time.Time {
 		at = now
 	}
 	return database.Stored(at)
-}
-
-// retryAfter returns the pause that the source asked for.
-func retryAfter(err error) time.Duration {
-	if se, ok := errors.AsType[*source.Error](err); ok {
-		return se.RetryAfter
-	}
-	return 0
 }

@@ -53,7 +53,7 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	got, err := n.Source.Read(rejects.Into(ctx))
 	if err != nil {
 		err = fmt.Errorf("read news: %w", err)
-		return retryAfter(err), n.failed(ctx, err)
+		return source.RetryAfter(err), n.failed(ctx, err)
 	}
 	at := dated(got.ObservedAt, n.Now())
 	items, dropped := soundNews(got, at)

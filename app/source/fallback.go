@@ -58,18 +58,11 @@ func exhausted(errs []error) *Error {
 	if len(errs) == 0 {
 		return &Error{Reason: "empty", Err: errors.New("no news source is configured")}
 	}
-	pause := retryAfter(errs[0])
+	pause := RetryAfter(errs[0])
 	for _, err := range errs[1:] {
-		pause = min(pause, retryAfter(err))
+		pause = min(pause, RetryAfter(err))
 	}
 	return &Error{Reason: Reason(errs[0]), RetryAfter: pause, Err: errors.Join(errs...)}
-}
-
-func retryAfter(err error) time.Duration {
-	if se, ok := errors.AsType[*Error](err); ok {
-		return se.RetryAfter
-	}
-	return 0
 }
 
 // Interval returns the interval of the member that answered the last read. If none did, it returns that of the

@@ -104,3 +104,11 @@ func Reason(err error) string {
 	}
 	return "error"
 }
+
+// RetryAfter returns the pause that the upstream of a failed read asked for, or 0 if it asked for none.
+func RetryAfter(err error) time.Duration {
+	if se, ok := errors.AsType[*Error](err); ok {
+		return se.RetryAfter
+	}
+	return 0
+}

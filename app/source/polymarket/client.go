@@ -169,14 +169,11 @@ func (c *Client) askAll(ctx context.Context, got *reading, ids []string) (answer
 
 // concernsAll reports whether a failure is one of the source, so that any other request would fail as well.
 func concernsAll(failure error) bool {
-	if se, ok := errors.AsType[*source.Error](failure); ok && se.RetryAfter > 0 {
-		return true
-	}
 	switch source.Reason(failure) {
 	case "refused", "unreachable", "http_429":
 		return true
 	}
-	return false
+	return source.RetryAfter(failure) > 0
 }
 
 // ask adds the markets with some ids. Without closed=true, Gamma hides closed markets even from a request by id.

@@ -114,7 +114,7 @@ func (c *Atom) call(ctx context.Context, dropped source.Dropped) {
 	feed.askedAt = c.now()
 	// A call that times out may still have reached Reddit, so the minute starts at its end.
 	defer func() {
-		pause := pauseAfter(c.lastErr)
+		pause := max(atomPause, source.RetryAfter(c.lastErr))
 		c.nextAt, c.paused = c.now().Add(pause), pause > atomPause
 	}()
 	c.lastErr = c.read(ctx, feed, dropped)
@@ -136,14 +136,6 @@ func (c *Atom) due() *feedState {
 		}
 	}
 	return oldest
-}
-
-func pauseAfter(err error) time.Duration {
-	pause := atomPause
-	if se, ok := errors.AsType[*source.Error](err); ok {
-		pause = max(pause, se.RetryAfter)
-	}
-	return pause
 }
 
 func (c *Atom) read(ctx context.Context, feed *feedState, dropped source.Dropped) error {

@@ -131,8 +131,8 @@ func exhausted(wait time.Duration) error {
 func (c *OAuth) community(ctx context.Context, name string, dropped source.Dropped) ([]news.Item, time.Time, error) {
 	resp, err := c.ask(ctx, "/r/"+name+"/hot?limit=100&raw_json=1")
 	if err != nil {
-		if se, ok := errors.AsType[*source.Error](err); ok && se.Reason == "http_429" {
-			c.block(max(se.RetryAfter, c.Interval()))
+		if source.Reason(err) == "http_429" {
+			c.block(max(source.RetryAfter(err), c.Interval()))
 		}
 		return nil, time.Time{}, err
 	}
