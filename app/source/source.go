@@ -68,7 +68,7 @@ type NewsSource interface {
 	Interval() time.Duration
 }
 
-// PostSource is a NewsSource that can tell whether posts still exist.
+// PostSource is implemented by a NewsSource that can tell whether posts still exist.
 type PostSource interface {
 	// Posts takes at most 100 ids. It returns the posts that exist and those that the source reports as
 	// deleted. A post in neither list is unknown to the source.

@@ -37,7 +37,7 @@ func stayOnHost(req *http.Request, via []*http.Request) error {
 }
 
 func failure(ctx context.Context, req Request, err error) *source.Error {
-	// The URL in a *url.Error may contain secrets that don't belong in a log. place adds the safe part.
+	// The URL in a *url.Error may contain secrets that don't belong in a log. hostAndPath adds the safe part.
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}

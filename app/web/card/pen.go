@@ -95,7 +95,7 @@ func (p *pen) disc(x, y, radius int, c color.Color) {
 	})
 }
 
-// circle returns a circle made of four curves.
+// circle adds a circle made of four curves to the path.
 func circle(r *vector.Rasterizer, x, y, radius float32) {
 	k := radius * 0.5523
 	r.MoveTo(x+radius, y)

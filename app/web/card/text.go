@@ -10,8 +10,9 @@ import (
 const maxRead = 400
 
 // drawable returns a text on one line as the font can draw it. It drops emoji and other signs
-// without a glyph. If most letters have no glyph, it returns the fallback instead of a row of
-// boxes. Right-to-left scripts have no glyphs, so text direction never matters here.
+// without a glyph. If more than a tenth of the letters and digits have no glyph, it returns the
+// fallback instead of a text with gaps. Right-to-left scripts have no glyphs, so text direction
+// never matters here.
 func drawable(s, fallback string) string {
 	var out strings.Builder
 	letters, missing, read := 0, 0, 0
