@@ -65,8 +65,11 @@ func settingTime(ctx context.Context, db bun.IDB, name string) (at time.Time, er
 func Oldest(ctx context.Context, db bun.IDB) (at time.Time, err error) {
 	var oldest []time.Time
 	err = db.NewSelect().Model((*Price)(nil)).Column("observed_at").OrderExpr("observed_at").Limit(1).Scan(ctx, &oldest)
-	if err != nil || len(oldest) == 0 {
-		return at, err
+	if err != nil {
+		return at, fmt.Errorf("find oldest price: %w", err)
+	}
+	if len(oldest) == 0 {
+		return at, nil
 	}
 	return oldest[0].UTC(), nil
 }

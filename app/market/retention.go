@@ -2,8 +2,6 @@ package market
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -85,30 +83,21 @@ func (r retention) run(ctx context.Context, db bun.IDB, now, sealed time.Time) (
 // start returns where thinning continues: where it stopped last, or at the oldest row. If it stopped after due, a clock
 // was ahead. Prices stored since then lie in windows that count as thinned, so start goes back to due.
 func (r retention) start(ctx context.Context, db bun.IDB, due time.Time) (time.Time, error) {
-	text, ok, err := database.Setting(ctx, db, r.done)
+	stopped, err := settingTime(ctx, db, r.done)
 	if err != nil {
 		return time.Time{}, err
 	}
-	if ok {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return time.Time{}, fmt.Errorf("setting %s: %w", r.done, err)
-		}
-		if at.After(due) {
-			at = due
-			err = database.SetSetting(ctx, db, r.done, at.Format(time.RFC3339))
-		}
-		return at, err
+	if stopped.After(due) {
+		return due, database.SetSetting(ctx, db, r.done, due.Format(time.RFC3339))
 	}
-	var oldest Price
-	err = db.NewSelect().Model(&oldest).Column("observed_at").OrderExpr("observed_at").Limit(1).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return due, nil
+	if !stopped.IsZero() {
+		return stopped, nil
 	}
-	if err != nil {
-		return time.Time{}, fmt.Errorf("find oldest price: %w", err)
+	oldest, err := Oldest(ctx, db)
+	if err != nil || oldest.IsZero() {
+		return due, err
 	}
-	return oldest.ObservedAt.UTC().Truncate(r.window), nil
+	return oldest.Truncate(r.window), nil
 }
 
 // thinRows is how many prices one statement deletes. An hour can have 30,000.
