@@ -35,7 +35,7 @@ func (Store) Notable(ctx context.Context, db bun.IDB, now time.Time, limit int) 
 	err := db.NewSelect().Model(&markets).
 		Where("NOT m.closed").Where("m.active").
 		Where("m.probability BETWEEN ? AND ?", undecidedLow, undecidedHigh).
-		Where("m.best_bid IS NULL OR m.best_ask - m.best_bid <= ?", notableSpread+tolerance).
+		Where("m.best_bid IS NULL OR m.best_ask - m.best_bid <= ?", notableSpread+priceError).
 		Where("m.closes_at IS NULL OR m.closes_at >= ?", database.Stored(now.Add(notableFor))).
 		OrderExpr("COALESCE(m.volume_24h, 0) DESC, m.id").Limit(notableCandidates).Scan(ctx)
 	if err != nil {
@@ -51,9 +51,6 @@ func (Store) Notable(ctx context.Context, db bun.IDB, now time.Time, limit int) 
 	markets = InTurn(markets)
 	return inUTC(markets[:min(limit, len(markets))]), nil
 }
-
-// tolerance absorbs the rounding error in the difference of two prices.
-const tolerance = 1e-9
 
 // interest is the volume of 24 hours, weighted by the change of the price and by p·(1−p). The variance p·(1−p)
 // favours the contenders of an event over its outsiders.

@@ -25,6 +25,12 @@ type Price struct {
 	Volume    *float64
 }
 
+// priceColumns are the columns of Price.
+const priceColumns = "market_id, observed_at, prices, best_bid, best_ask, liquidity, volume"
+
+// priceError absorbs the rounding error in the difference of two prices.
+const priceError = 1e-9
+
 // Of returns the price of outcome i. The bool is false if the reading didn't have it.
 func (p *Price) Of(i int) (float64, bool) {
 	if i < 0 || i >= len(p.Prices) {
@@ -115,38 +121,21 @@ const (
 // History returns at most 3000 prices of a market, oldest first, from its first price to the newest. It leaves out
 // older prices evenly. They are counted from the first, so that two readings soon after each other show nearly the same.
 func (Store) History(ctx context.Context, db bun.IDB, marketID string) ([]Price, error) {
-	const columns = "market_id, observed_at, prices, best_bid, best_ask, liquidity, volume"
-	newest := db.NewSelect().Table("market_prices").ColumnExpr(columns).Where("market_id = ?", marketID).
+	newest := db.NewSelect().Table("market_prices").ColumnExpr(priceColumns).Where("market_id = ?", marketID).
 		OrderExpr("observed_at DESC").Limit(historyRows)
-	numbered := db.NewSelect().TableExpr("(?) AS p", newest).ColumnExpr(columns).
+	numbered := db.NewSelect().TableExpr("(?) AS p", newest).ColumnExpr(priceColumns).
 		ColumnExpr("ROW_NUMBER() OVER (ORDER BY observed_at) AS n").ColumnExpr("COUNT(*) OVER () - ? AS older", recentPrices)
-	var rows []Price
-	err := db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr(columns).
+	return scanPrices(ctx, db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr(priceColumns).
 		Where("CASE WHEN n > older THEN TRUE ELSE (n - 1) % ((older - 1) / ? + 1) = 0 END", evenPrices).
-		OrderExpr("observed_at").Scan(ctx, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("read price history: %w", err)
-	}
-	for i := range rows {
-		rows[i].ObservedAt = rows[i].ObservedAt.UTC()
-	}
-	return rows, nil
+		OrderExpr("observed_at"))
 }
 
 // PricesFrom returns the history of a market from one time up to, but not including, another, oldest first. If
 // it has more than limit rows, the oldest are returned.
 func (Store) PricesFrom(ctx context.Context, db bun.IDB, marketID string, from, to time.Time, limit int) ([]Price, error) {
-	var rows []Price
-	err := db.NewSelect().Model(&rows).Where("market_id = ?", marketID).
+	return scanPrices(ctx, db.NewSelect().Model((*Price)(nil)).Where("market_id = ?", marketID).
 		Where("observed_at >= ?", database.Stored(from)).Where("observed_at < ?", database.Stored(to)).
-		OrderExpr("observed_at").Limit(int64(limit)).Scan(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read price history: %w", err)
-	}
-	for i := range rows {
-		rows[i].ObservedAt = rows[i].ObservedAt.UTC()
-	}
-	return rows, nil
+		OrderExpr("observed_at").Limit(int64(limit)))
 }
 
 // ThinnedPrices returns at most points prices of each market since a time, and at least half as many if the
@@ -157,22 +146,12 @@ func (Store) ThinnedPrices(
 	if len(marketIDs) == 0 {
 		return nil, nil
 	}
-	numbered := db.NewSelect().Table("market_prices").
-		ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").
+	numbered := db.NewSelect().Table("market_prices").ColumnExpr(priceColumns).
 		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY market_id ORDER BY observed_at DESC) AS n").
 		ColumnExpr("COUNT(*) OVER (PARTITION BY market_id) AS total").
 		Where("market_id IN ?", bun.Tuple(marketIDs)).Where("observed_at >= ?", database.Stored(since))
-	var rows []Price
-	err := db.NewSelect().TableExpr("(?) AS t", numbered).
-		ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").
-		Where("(n - 1) % (total / ? + 1) = 0", points).OrderExpr("market_id, observed_at").Scan(ctx, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("read thinned prices: %w", err)
-	}
-	for i := range rows {
-		rows[i].ObservedAt = rows[i].ObservedAt.UTC()
-	}
-	return rows, nil
+	return scanPrices(ctx, db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr(priceColumns).
+		Where("(n - 1) % (total / ? + 1) = 0", points).OrderExpr("market_id, observed_at"))
 }
 
 // LatestPrices returns the latest price of every outcome of each market. It leaves out markets without prices.
@@ -196,22 +175,20 @@ func (Store) LatestPrices(ctx context.Context, db bun.IDB, marketIDs []string) (
 
 // PricesBetween returns the price history of markets between two times, ordered by market, oldest first.
 func (Store) PricesBetween(ctx context.Context, db bun.IDB, marketIDs []string, from, to time.Time) ([]Price, error) {
-	return readPrices(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("mp.market_id IN (?)", bun.List(marketIDs)).Where("mp.observed_at BETWEEN ? AND ?", from, to)
-	})
+	return scanPrices(ctx, db.NewSelect().Model((*Price)(nil)).Where("mp.market_id IN (?)", bun.List(marketIDs)).
+		Where("mp.observed_at BETWEEN ? AND ?", from, to).Order("mp.market_id", "mp.observed_at"))
 }
 
 // FirstPrices returns the first price of each market that has one.
 func (Store) FirstPrices(ctx context.Context, db bun.IDB, marketIDs []string) ([]Price, error) {
-	return readPrices(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("mp.market_id IN (?)", bun.List(marketIDs)).
-			Where("mp.observed_at = (SELECT min(f.observed_at) FROM market_prices AS f WHERE f.market_id = mp.market_id)")
-	})
+	return scanPrices(ctx, db.NewSelect().Model((*Price)(nil)).Where("mp.market_id IN (?)", bun.List(marketIDs)).
+		Where("mp.observed_at = (SELECT min(f.observed_at) FROM market_prices AS f WHERE f.market_id = mp.market_id)").
+		Order("mp.market_id", "mp.observed_at"))
 }
 
-func readPrices(ctx context.Context, db bun.IDB, where func(*bun.SelectQuery) *bun.SelectQuery) ([]Price, error) {
+func scanPrices(ctx context.Context, q *bun.SelectQuery) ([]Price, error) {
 	var prices []Price
-	if err := where(db.NewSelect().Model(&prices)).Order("mp.market_id", "mp.observed_at").Scan(ctx); err != nil {
+	if err := q.Scan(ctx, &prices); err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
 	for i := range prices {

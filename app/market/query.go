@@ -76,10 +76,9 @@ func (Store) TitlesByEventKey(ctx context.Context, db bun.IDB, keys []string) (m
 		first := make([]string, len(part))
 		var args []any
 		for i, key := range part {
-			prefix, id := key[:min(len(key), len(eventPrefix))], key[min(len(key), len(eventPrefix)):]
-			column := "id"
-			if prefix == eventPrefix {
-				column = "event_id"
+			column, id := "event_id", EventID(key)
+			if id == "" {
+				column, id = "id", strings.TrimPrefix(key, alonePrefix)
 			}
 			first[i] = "SELECT f.* FROM (SELECT m.id, m.title, m.event_id, m.event_title FROM markets AS m WHERE m." + column + " = ? ORDER BY m.id LIMIT 1) AS f"
 			args = append(args, id)

@@ -22,9 +22,6 @@ type told struct {
 	Closed      bool
 }
 
-// rounding makes sure that 0.55 − 0.5 counts as 0.05.
-const rounding = 1e-9
-
 // tell records updates for the stored markets that moved or closed since their latest update. An update bears the time
 // now, when the change is stored, and not that of the reading, which may be long before.
 func tell(ctx context.Context, db bun.IDB, part []Market, now time.Time) error {
@@ -33,7 +30,7 @@ func tell(ctx context.Context, db bun.IDB, part []Market, now time.Time) error {
 	err := db.NewSelect().TableExpr("markets AS m").
 		Column("m.id", "m.event_id", "m.category", "m.probability", "m.told_price", "m.closed").
 		Where("m.id IN ?", bun.Tuple(ids(part))).
-		Where("m.closed <> m.told_closed OR (NOT m.closed AND m.probability IS NOT NULL AND ("+moved+"))", update.MovedBy-rounding).
+		Where("m.closed <> m.told_closed OR (NOT m.closed AND m.probability IS NOT NULL AND ("+moved+"))", update.MovedBy-priceError).
 		Order("m.id").Scan(ctx, &list)
 	if err != nil {
 		return fmt.Errorf("find markets that moved: %w", err)
@@ -68,5 +65,5 @@ func (t *told) update() (u update.Update, ok bool) {
 		return u, t.ToldPrice != nil
 	}
 	u.Type = update.MarketMoved
-	return u, t.ToldPrice != nil && t.Probability != nil && math.Abs(*t.Probability-*t.ToldPrice) >= update.MovedBy-rounding
+	return u, t.ToldPrice != nil && t.Probability != nil && math.Abs(*t.Probability-*t.ToldPrice) >= update.MovedBy-priceError
 }
