@@ -24,7 +24,7 @@ func TestRules(t *testing.T) {
 		if err := archive.WriteTable(t.Context(), w, archive.Rules, "", func(yield func(archive.RuleRow, error) bool) { yield(row, nil) }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Finish(t.Context()); err != nil {
+		if err := w.Finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		d, err := archive.OpenDay(t.Context(), folder, "2026-11-21")

@@ -94,8 +94,7 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 	if err := s.stillOpen(ctx, day); err != nil {
 		return err
 	}
-	_, err = w.Finish(ctx)
-	return err
+	return w.Finish(ctx)
 }
 
 // stillOpen returns ErrExist if another node has sealed the day. If it returns nil, segments listed

@@ -128,27 +128,27 @@ func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows i
 	return nil
 }
 
-// Finish seals the day by writing the manifest last. It returns the manifest as stored. The hash of
-// the day is Hash of it. If the day is sealed already, Finish returns ErrExist.
-func (w *DayWriter) Finish(ctx context.Context) ([]byte, error) {
+// Finish seals the day by writing the manifest last. If the day is sealed already, it returns
+// ErrExist.
+func (w *DayWriter) Finish(ctx context.Context) error {
 	if err := w.removeOtherTexts(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, TextsName), w.texts); err != nil {
-		return nil, err
+		return err
 	}
 	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, RedactionsName), w.redactions); err != nil {
-		return nil, err
+		return err
 	}
 	content, err := w.manifest.Encode()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	name := Path(w.manifest.Day, ManifestName)
 	if err := w.storage.PutNew(ctx, name, bytes.NewReader(content), int64(len(content))); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return content, nil
+	return nil
 }
 
 // removeOtherTexts deletes the text files of an earlier attempt that this one doesn't have, because all their texts have

@@ -45,7 +45,10 @@ func TestDayWriter(t *testing.T) {
 	if _, err := archive.OpenDay(ctx, folder, "2026-11-21"); err == nil {
 		t.Error("a day without a manifest is sealed")
 	}
-	manifest, err := w.Finish(ctx)
+	if err := w.Finish(ctx); err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := archive.ReadObject(ctx, folder, archive.Path("2026-11-21", archive.ManifestName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func exported(t *testing.T, x *release.Exporter) string {
 	if err := x.Export(ctx, w, time.Time{}, time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Finish(ctx); err != nil {
+	if err := w.Finish(ctx); err != nil {
 		t.Fatal(err)
 	}
 	d, err := archive.OpenDay(ctx, folder, "2026-11-21")

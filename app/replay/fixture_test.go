@@ -170,11 +170,14 @@ func recordDay(t testing.TB, folder *archive.Folder, from time.Time, previous st
 			t.Fatal(err)
 		}
 	}
-	manifest, err := w.Finish(ctx)
+	if err := w.Finish(ctx); err != nil {
+		t.Fatal(err)
+	}
+	d, err := archive.OpenDay(ctx, folder, from.Format(time.DateOnly))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return archive.Hash(manifest)
+	return d.Hash
 }
 
 // newsOf posts an item every three hours, and reads it each hour for a day.

@@ -106,7 +106,7 @@ func TestNothingIsPrunedBeforeItIsSealed(t *testing.T) {
 			record := func(day time.Time) {
 				t.Helper()
 				w := archive.NewDayWriter(storage, archive.DayOf(day), "")
-				if _, err := w.Finish(t.Context()); err != nil {
+				if err := w.Finish(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				d, err := archive.OpenDay(t.Context(), storage, archive.DayOf(day))
