@@ -164,28 +164,27 @@ func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []stri
 			}
 		}
 		return errors.Join(
-			changePosts(ctx, gone, func(ids []string) bun.Query {
-				return tx.NewDelete().Model((*post)(nil)).Where("id IN ?", bun.Tuple(ids))
+			changePosts(gone, func() (sql.Result, error) {
+				return tx.NewDelete().Model((*post)(nil)).Where("id IN ?", bun.Tuple(gone)).Exec(ctx)
 			}),
-			changePosts(ctx, present, func(ids []string) bun.Query {
-				return tx.NewUpdate().Model((*post)(nil)).Set("checked_at = ?, missing_since = NULL", now).Where("id IN ?", bun.Tuple(ids))
+			changePosts(present, func() (sql.Result, error) {
+				return tx.NewUpdate().Model((*post)(nil)).Set("checked_at = ?, missing_since = NULL", now).
+					Where("id IN ?", bun.Tuple(present)).Exec(ctx)
 			}),
-			changePosts(ctx, missing, func(ids []string) bun.Query {
+			changePosts(missing, func() (sql.Result, error) {
 				return tx.NewUpdate().Model((*post)(nil)).Set("checked_at = ?, missing_since = COALESCE(missing_since, ?)", now, now).
-					Where("id IN ?", bun.Tuple(ids))
+					Where("id IN ?", bun.Tuple(missing)).Exec(ctx)
 			}),
 		)
 	})
 }
 
-// changePosts runs a query on the given posts, if there are any.
-func changePosts(ctx context.Context, ids []string, query func([]string) bun.Query) error {
+// changePosts calls change if there are any posts to change.
+func changePosts(ids []string, change func() (sql.Result, error)) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if _, err := query(ids).(interface {
-		Exec(context.Context, ...any) (sql.Result, error)
-	}).Exec(ctx); err != nil {
+	if _, err := change(); err != nil {
 		return fmt.Errorf("store the state of archived posts: %w", err)
 	}
 	return nil
