@@ -1,6 +1,7 @@
 package settlement
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -24,7 +25,7 @@ func (s *Service) checkSettle(id uuid.UUID) check {
 		}
 		if i.Status != prediction.Open {
 			return nil, problem.New(problem.CodeAlreadySettled,
-				fmt.Sprintf("This prediction is %s%s. Nothing was changed; correct it instead if that is wrong.", i.Status, i.result()))
+				fmt.Sprintf("This prediction is %s. Nothing was changed; correct it instead if that is wrong.", i.decisionWords()))
 		}
 		if i.HorizonAt.After(s.now()) {
 			return nil, problem.New(problem.CodeNotDue,
@@ -49,7 +50,7 @@ func (s *Service) checkCorrectPrediction(id uuid.UUID) check {
 		p, err := planPrediction(i, KindPredictionChanged, r, s.now())
 		if err == nil && i.Status == prediction.Resolved && *i.ResolutionValue == p.to.Value {
 			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf(
-				"This prediction is resolved%s already. Nothing was changed.", i.result(),
+				"This prediction is %s already. Nothing was changed.", i.decisionWords(),
 			))
 		}
 		return p, err
@@ -107,17 +108,13 @@ func planPrediction(i *item, kind string, r Ruling, now time.Time) (*plan, error
 	to := resolution{
 		Status: prediction.Resolved, Value: y, Source: sourceAdmin, Note: r.Note, At: database.Stored(now), Ruled: true,
 	}
-	words := fmt.Sprint(y)
 	switch y {
 	case 1:
 		to.Outcome = "Yes"
 	case 0:
 		to.Outcome = "No"
 	}
-	if to.Outcome != "" {
-		words = to.Outcome
-	}
-	return i.plan(kind, words, to), nil
+	return i.plan(kind, valueWords(to.Outcome, y), to), nil
 }
 
 func (i *item) plan(kind, words string, to resolution) *plan {
@@ -126,24 +123,25 @@ func (i *item) plan(kind, words string, to resolution) *plan {
 	case prediction.Open:
 		c.Open = 1
 	case prediction.Resolved:
-		c.Resolved, c.From = 1, strings.TrimPrefix(i.result(), " as ")
+		c.Resolved, c.From = 1, valueWords(i.ResolutionOutcome, *i.ResolutionValue)
 	case prediction.Void:
 		c.Void, c.From = 1, "void"
 	}
 	return &plan{change: c, item: i, to: to}
 }
 
-// result returns how a prediction was resolved, as " as Yes" or " as 0.4", or "".
-func (i *item) result() string {
-	switch {
-	case i.ResolutionOutcome != "":
-		return " as " + i.ResolutionOutcome
-	case i.ResolutionValue != nil:
-		return fmt.Sprintf(" as %g", *i.ResolutionValue)
+// decisionWords returns how a prediction that isn't open was decided: `resolved as Yes` or `void ("the reason")`.
+func (i *item) decisionWords() string {
+	if i.Status == prediction.Void {
+		return "void" + i.reason()
 	}
-	return i.reason()
+	return "resolved as " + valueWords(i.ResolutionOutcome, *i.ResolutionValue)
 }
 
+// valueWords returns what happened in words: the outcome or, if it has no name, how far it happened.
+func valueWords(outcome string, y float64) string { return cmp.Or(outcome, fmt.Sprint(y)) }
+
+// reason returns the note of a resolution in parentheses, or "".
 func (i *item) reason() string {
 	if i.ResolutionNote == "" {
 		return ""
