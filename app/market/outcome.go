@@ -110,17 +110,13 @@ func (m *Market) settledPrices() ([]float64, bool) {
 func fractions(prices []float64) Verdict {
 	v := Verdict{Stage: Settled, Winner: -1, Values: make([]float64, len(prices))}
 	for i, p := range prices {
-		v.Values[i] = nanoRound(min(max(p, 0), 1))
+		v.Values[i] = score.RoundValue(min(max(p, 0), 1))
 	}
 	if winner, ok := decisive(prices); ok {
 		v.Winner = winner
 	}
 	return v
 }
-
-// nanoRound rounds to 1e-9, the precision of the score package. So a fraction is the same number wherever it
-// was stored.
-func nanoRound(p float64) float64 { return math.Round(p*1e9) / 1e9 }
 
 func even(prices []float64) bool {
 	return len(prices) == 2 && math.Abs(prices[0]-0.5) <= evenWithin && math.Abs(prices[1]-0.5) <= evenWithin

@@ -91,7 +91,7 @@ func (i *item) matches(to resolution) bool {
 	if to.Status == prediction.Void {
 		return same
 	}
-	return same && i.ResolutionValue != nil && score.Brier(*i.ResolutionValue, to.Value) == 0
+	return same && i.ResolutionValue != nil && score.SameValue(*i.ResolutionValue, to.Value)
 }
 
 // batch gathers the changes of one transaction and writes them in a few statements.
@@ -237,7 +237,7 @@ func (b *batch) count(bet bet, y float64, r result, own cell, sign int64) (cell,
 
 // moveReference is move for a reference row. The row serves as its own ledger.
 func (b *batch) moveReference(ref ReferencePrediction, to resolution) error {
-	same := ref.Status == to.Status && (to.Status != prediction.Resolved || score.Brier(*ref.Value, to.Value) == 0)
+	same := ref.Status == to.Status && (to.Status != prediction.Resolved || score.SameValue(*ref.Value, to.Value))
 	if same {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // A source may rename a market's outcomes, or list them in another order, after a prediction named one. Where the
@@ -65,7 +66,7 @@ func (o *Outcome) equal(before *Outcome) bool {
 		if moved && o.index(known.names[i].Outcome) < 0 {
 			continue
 		}
-		if now, ok := o.value(known.names[i]); !ok || now != y {
+		if now, ok := o.value(known.names[i]); !ok || !score.SameValue(now, y) {
 			return false
 		}
 	}
@@ -108,7 +109,7 @@ func (o *Outcome) renamesWithResult(before *Outcome) bool {
 		}
 		gone++
 		if i < len(o.OutcomeValues) && i < len(before.OutcomeValues) {
-			changed = changed || o.OutcomeValues[i] != before.OutcomeValues[i]
+			changed = changed || !score.SameValue(o.OutcomeValues[i], before.OutcomeValues[i])
 		}
 	}
 	return gone > 1 && changed || gone > 0 && len(o.Outcomes) != len(before.Outcomes)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 func (s *Service) checkSettle(id uuid.UUID) check {
@@ -48,7 +48,7 @@ func (s *Service) checkCorrectPrediction(id uuid.UUID) check {
 			)
 		}
 		p, err := planPrediction(i, KindPredictionChanged, r, s.now())
-		if err == nil && i.Status == prediction.Resolved && *i.ResolutionValue == p.to.Value {
+		if err == nil && i.Status == prediction.Resolved && score.SameValue(*i.ResolutionValue, p.to.Value) {
 			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf(
 				"This prediction is %s already. Nothing was changed.", i.decisionWords(),
 			))
@@ -158,7 +158,7 @@ func (r *Ruling) value() (float64, error) {
 			problem.Field{Field: "value", Message: "cannot be given together with outcome; send one"},
 		)
 	case r.Value != nil && *r.Value >= 0 && *r.Value <= 1:
-		return math.Round(*r.Value*1e9) / 1e9, nil // scores have this precision
+		return score.RoundValue(*r.Value), nil
 	case r.Value != nil:
 		return 0, problem.InvalidRequest(
 			problem.Field{Field: "value", Message: "must be a number from 0 to 1: how far it happened"},
