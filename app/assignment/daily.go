@@ -12,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 const (
@@ -35,8 +36,6 @@ const (
 	daysToAnswer = 2
 	// chosenDay is the setting that stores the last day with a choice.
 	chosenDay = "assignments_day"
-	// noCategory is the category of an assignment whose market has none.
-	noCategory = "other"
 )
 
 // ChooseDaily chooses the day's assignments among the markets observed at since or later, with a liquidity of at least
@@ -135,7 +134,7 @@ func daily(m *market.Market, today string, now time.Time) Assignment {
 	}
 	return Assignment{
 		ID: database.NewID(now), Day: today, MarketID: m.ID, Outcome: outcome, Title: plaintext.Cut(m.Question, MaxTitle),
-		Instructions: instructions(m, outcome), Category: cmp.Or(m.Category, noCategory), Status: Open,
+		Instructions: instructions(m, outcome), Category: cmp.Or(m.Category, score.OtherCategory), Status: Open,
 		OpensAt: now, DueAt: due, Sample: m.Sample, CreatedAt: now,
 	}
 }

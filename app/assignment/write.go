@@ -15,6 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // Bounds of the texts that admins write, in characters.
@@ -146,7 +147,7 @@ func (s Store) fill(ctx context.Context, db bun.IDB, a *Assignment, d Draft, now
 		a.Instructions = cmp.Or(a.Instructions, instructions(m, d.Outcome))
 		a.Sample = m.Sample
 	}
-	a.Category = cmp.Or(a.Category, noCategory)
+	a.Category = cmp.Or(a.Category, score.OtherCategory)
 	a.Instructions = cmp.Or(a.Instructions, fmt.Sprintf("Publish a prediction with exactly the title %q. Set confidence to the probability that the answer is yes, from 0 to 1. "+
 		"The question has no market, so the prediction counts for calibration but not for the ranking.", a.Title))
 	text(add, "title", a.Title, MaxTitle, false)

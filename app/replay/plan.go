@@ -125,7 +125,7 @@ func (d *day) draw(id string, o *PlanOptions, end time.Time, cfg *config.Config)
 		return c, false
 	}
 	band := slices.IndexFunc(horizons, func(h time.Duration) bool { return horizon < h })
-	c.event, c.stratum = m.EventKey(), fmt.Sprintf("%s %d", cmp.Or(m.Category, "other"), band)
+	c.event, c.stratum = m.EventKey(), fmt.Sprintf("%s %d", cmp.Or(m.Category, score.OtherCategory), band)
 	return c, true
 }
 

@@ -1,6 +1,7 @@
 package settlement
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -8,17 +9,11 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// otherCategory is the category of markets without one.
-const otherCategory = "other"
-
-func categoryOf(marketCategory string) string {
-	if marketCategory == "" {
-		return otherCategory
-	}
-	return marketCategory
-}
+// categoryOf returns the category that a prediction on a market counts under.
+func categoryOf(marketCategory string) string { return cmp.Or(marketCategory, score.OtherCategory) }
 
 // dayOf returns the UTC day of a moment, or "" for the zero time.
 func dayOf(at time.Time) string {

@@ -245,7 +245,7 @@ func (l *ledger) cluster(r *record) *cluster {
 
 // countAs sets the category and day of an event from r, the agent's first prediction on it.
 func (c *cluster) countAs(r *record) {
-	c.category, c.day = "other", ""
+	c.category, c.day = score.OtherCategory, ""
 	if r.Market.Category != nil {
 		c.category = *r.Market.Category
 	}
