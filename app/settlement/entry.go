@@ -80,14 +80,11 @@ func (b *bet) score(y float64) result {
 	if b.Q == nil {
 		return r
 	}
-	edge := score.Edge(b.P, *b.Q, y)
-	contribution := score.Contribution(edge, b.Index)
+	edge, weighted := score.Edge(b.P, *b.Q, y), score.Bet(b.P, *b.Q, y, b.Index)
 	// Rounded here, so that the sums add up the published number.
 	log := math.Round(score.LogEdge(b.P, *b.Q, y)*1e6) / 1e6
-	r.Edge, r.Contribution, r.LogEdge = &edge, &contribution, &log
-	stake := score.Contribution(score.Stake(b.P, *b.Q), b.Index)
-	spread := score.Contribution(score.Spread(b.P, *b.Q), b.Index)
-	r.Stake, r.Spread = &stake, &spread
+	r.Edge, r.Contribution, r.LogEdge = &edge, &weighted.C, &log
+	r.Stake, r.Spread = &weighted.A, &weighted.U
 	return r
 }
 
