@@ -235,6 +235,21 @@ func (b *batch) count(bet bet, y float64, r result, own cell, sign int64) (cell,
 	return own, nil
 }
 
+// gains returns 1 for each cluster that got its first settled prediction, and −1 for each whose last
+// one was taken back.
+func (b *batch) gains() map[clusterKey]int64 {
+	gained := make(map[clusterKey]int64, len(b.before))
+	for key, before := range b.before {
+		switch after := b.clusters[key]; {
+		case before.Settled == 0 && after.Settled > 0:
+			gained[key] = 1
+		case before.Settled > 0 && after.Settled == 0:
+			gained[key] = -1
+		}
+	}
+	return gained
+}
+
 // moveReference is move for a reference row. The row serves as its own ledger.
 func (b *batch) moveReference(ref ReferencePrediction, to resolution) error {
 	same := ref.Status == to.Status && (to.Status != prediction.Resolved || score.SameValue(*ref.Value, to.Value))

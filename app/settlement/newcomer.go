@@ -83,13 +83,8 @@ func (b *batch) writeMarkets(ctx context.Context, tx bun.Tx, marketID string) er
 // wrote.
 func (b *batch) countNow(ctx context.Context, tx bun.Tx) ([]uuid.UUID, error) {
 	gained := map[uuid.UUID]int64{}
-	for key, before := range b.before {
-		switch after := b.clusters[key]; {
-		case before.Settled == 0 && after.Settled > 0:
-			gained[key.agent]++
-		case before.Settled > 0 && after.Settled == 0:
-			gained[key.agent]--
-		}
+	for key, n := range b.gains() {
+		gained[key.agent] += n
 	}
 	moved := make([]uuid.UUID, 0, len(gained))
 	for id, n := range gained {

@@ -56,15 +56,9 @@ func addEvents(ctx context.Context, tx bun.Tx, n int64) error {
 // back their last. applyEventChanges counts these changes later.
 func (b *batch) writeEvents(ctx context.Context, tx bun.Tx) error {
 	moved := map[string]int64{}
-	for key, before := range b.before {
-		if isReference(key.agent) {
-			continue
-		}
-		switch after := b.clusters[key]; {
-		case before.Settled == 0 && after.Settled > 0:
-			moved[key.event]++
-		case before.Settled > 0 && after.Settled == 0:
-			moved[key.event]--
+	for key, n := range b.gains() {
+		if !isReference(key.agent) {
+			moved[key.event] += n
 		}
 	}
 	rows := make([]eventChange, 0, len(moved))
