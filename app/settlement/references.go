@@ -29,9 +29,9 @@ var (
 	ConsensusAgent = uuid.MustParse("00000000-0000-7000-8000-000000000003")
 )
 
-func isReference(id uuid.UUID) bool {
-	return id == MarketAgent || id == FiftyAgent || id == ConsensusAgent
-}
+var referenceAgents = []uuid.UUID{MarketAgent, FiftyAgent, ConsensusAgent}
+
+func isReference(id uuid.UUID) bool { return slices.Contains(referenceAgents, id) }
 
 // consensusAgents is how many agents that count Consensus needs.
 const consensusAgents = 5

@@ -147,7 +147,7 @@ func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *Rebui
 			return err
 		}
 		err := tx.NewSelect().TableExpr("clusters AS c").ColumnExpr("c.event_key, COUNT(c.agent_id) AS agents").
-			Where("c.settled > 0").Where("c.agent_id NOT IN (?, ?)", FiftyAgent, ConsensusAgent).
+			Where("c.settled > 0").Where("c.agent_id NOT IN (?)", bun.List(referenceAgents)).
 			GroupExpr("c.event_key").Scan(ctx, &want)
 		if err != nil {
 			return err
@@ -184,11 +184,11 @@ func eventsDiffer(ctx context.Context, db bun.IDB) (differ bool, err error) {
 				SELECT e.event_key, e.agents AS have, 0 AS want, e.agents AS stored FROM scored_events AS e
 				UNION ALL SELECT h.event_key, h.agents, 0, 0 FROM scored_event_changes AS h
 				UNION ALL SELECT c.event_key, 0, COUNT(c.agent_id), 0 FROM clusters AS c
-					WHERE c.settled > 0 AND c.agent_id NOT IN (?, ?) GROUP BY c.event_key
+					WHERE c.settled > 0 AND c.agent_id NOT IN (?) GROUP BY c.event_key
 			) AS k GROUP BY k.event_key)
 		SELECT EXISTS (SELECT 1 FROM counted WHERE have <> want)
 			OR (SELECT COUNT(*) FROM counted WHERE stored > 0) <> COALESCE((SELECT events FROM scored_event_count WHERE id = 1), 0)`,
-		FiftyAgent, ConsensusAgent).Scan(ctx, &differ)
+		bun.List(referenceAgents)).Scan(ctx, &differ)
 	if err != nil {
 		return false, fmt.Errorf("rebuild the counts of events: %w", err)
 	}
