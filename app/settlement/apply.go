@@ -108,11 +108,7 @@ func (r *applyRun) chunk(ctx context.Context, tx bun.Tx, o *Outcome) error {
 }
 
 func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item) error {
-	bets := make([]bet, 0, len(rows))
-	for i := range rows {
-		bets = append(bets, rows[i].bet())
-	}
-	b, err := newBatch(ctx, tx, bets, database.Stored(r.service.now()), o.DecidedAt)
+	b, err := loadBatch(ctx, tx, r.service, o, rows, (*item).bet)
 	if err != nil {
 		return err
 	}
@@ -145,11 +141,7 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 	if err != nil {
 		return err
 	}
-	bets := make([]bet, 0, len(rows))
-	for i := range rows {
-		bets = append(bets, rows[i].bet())
-	}
-	b, err := newBatch(ctx, tx, bets, database.Stored(r.service.now()), o.DecidedAt)
+	b, err := loadBatch(ctx, tx, r.service, o, rows, (*ReferencePrediction).bet)
 	if err != nil {
 		return err
 	}
@@ -162,6 +154,15 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 		return err
 	}
 	return applyEventChanges(ctx, tx)
+}
+
+// loadBatch returns a batch for rows that the outcome o decides.
+func loadBatch[R any](ctx context.Context, tx bun.Tx, s *Service, o *Outcome, rows []R, betOf func(*R) bet) (*batch, error) {
+	bets := make([]bet, len(rows))
+	for i := range rows {
+		bets[i] = betOf(&rows[i])
+	}
+	return newBatch(ctx, tx, bets, database.Stored(s.now()), o.DecidedAt)
 }
 
 // finish marks the outcome applied, unless a prediction waits for its baseline, or got it since it
