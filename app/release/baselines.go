@@ -111,7 +111,7 @@ func (c *recheck) prepare(ctx context.Context, l *loaded) error {
 	for _, list := range c.markets {
 		for _, p := range list {
 			for _, rules := range c.rulesAt(p.CreatedAt) {
-				p.needs = max(p.needs, rules.CheckedFrom())
+				p.needs = max(p.needs, rules.PricesBefore())
 			}
 			c.needs = max(c.needs, p.needs)
 		}
@@ -185,7 +185,7 @@ func (c *recheck) check(p *held) {
 	slices.SortFunc(p.prices, func(a, b market.Price) int { return a.ObservedAt.Compare(b.ObservedAt) })
 	how, missing := "", false
 	for _, rules := range c.rulesAt(p.CreatedAt) {
-		if p.CreatedAt.Add(-rules.CheckedFrom()).Before(c.covered) {
+		if p.CreatedAt.Add(-rules.PricesBefore()).Before(c.covered) {
 			missing = true
 			continue
 		}

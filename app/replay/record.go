@@ -170,7 +170,7 @@ func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 		if err != nil {
 			return err
 		}
-		manifests[i], r.needs = d.manifest, max(r.needs, r.service(d).CheckedFrom())
+		manifests[i], r.needs = d.manifest, max(r.needs, r.service(d).PricesBefore())
 		for id, m := range r.markets {
 			if m != nil {
 				m.closings = append(m.closings, d.closings[id]...)

@@ -48,7 +48,7 @@ func TestRecordHasEveryView(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.needs = r.service(nil).CheckedFrom()
+			r.needs = r.service(nil).PricesBefore()
 			if err := r.storeDay(t.Context(), &Run{}, d, firstDay, to); err != nil {
 				t.Fatal(err)
 			}

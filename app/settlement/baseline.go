@@ -228,7 +228,7 @@ func (s *Service) loadPrices(ctx context.Context, tx bun.Tx, rows []pending) (ma
 		}
 	}
 	slices.Sort(markets)
-	from, to := first.Add(-score.MedianWithin-s.fresh()), last.Add(score.AfterWithin)
+	from, to := first.Add(-s.PricesBefore()), last.Add(score.AfterWithin)
 	prices, err := market.Store{}.PricesBetween(ctx, tx, slices.Compact(markets), from, to)
 	if err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (s *Service) loadPrices(ctx context.Context, tx bun.Tx, rows []pending) (ma
 // false while the view after publication may still arrive.
 func (s *Service) baselineOf(p *pending, h history) (prediction.Baseline, bool) {
 	row := prediction.Baseline{AgentID: p.AgentID, ID: p.ID, State: prediction.Missed}
-	before, after := h.around(p, s.interval)
+	before, after := s.around(p, h)
 	switch {
 	case after == nil:
 		late := s.now().After(p.CreatedAt.Add(BaselineWithin))
@@ -252,24 +252,24 @@ func (s *Service) baselineOf(p *pending, h history) (prediction.Baseline, bool) 
 	case s.illiquid(before), s.illiquid(after):
 		row.State = prediction.Illiquid
 	default:
-		fix(&row, p, before, after, h.hour(p, s.fresh()))
+		fix(&row, p, before, after, s.hour(p, h))
 	}
 	return row, true
 }
 
 // around returns the observations of the views before and after publication, each nil if there is
 // none.
-func (h history) around(p *pending, interval time.Duration) (before, after *market.Price) {
-	h = h.since(p.CreatedAt.Add(-score.BeforeMaxIntervals * interval))
+func (s *Service) around(p *pending, h history) (before, after *market.Price) {
+	h = h.since(p.CreatedAt.Add(-s.fresh()))
 	for i := range h {
 		at := h[i].ObservedAt
 		_, known := h[i].View(p.OutcomeIndex)
 		open := p.ClosedAt.IsZero() || at.Before(p.ClosedAt)
 		switch {
 		case !known:
-		case score.CountsBefore(p.CreatedAt, at, interval):
+		case score.CountsBefore(p.CreatedAt, at, s.interval):
 			before = &h[i]
-		case open && score.CountsAfter(p.CreatedAt, at, interval):
+		case open && score.CountsAfter(p.CreatedAt, at, s.interval):
 			return before, &h[i]
 		}
 	}
@@ -284,9 +284,9 @@ func (s *Service) illiquid(p *market.Price) bool {
 
 // hour returns the median view of the hour before publication, or nil if none is known. The view at
 // the start of the hour counts only if it was observed at most fresh before that start.
-func (h history) hour(p *pending, fresh time.Duration) *score.View {
+func (s *Service) hour(p *pending, h history) *score.View {
 	var quotes []score.Quote
-	for _, o := range h.since(p.CreatedAt.Add(-score.MedianWithin - fresh)) {
+	for _, o := range h.since(p.CreatedAt.Add(-s.PricesBefore())) {
 		if o.ObservedAt.After(p.CreatedAt) {
 			break
 		}

@@ -16,8 +16,8 @@ type Checked struct {
 	CreatedAt    time.Time
 }
 
-// CheckedFrom is how long before publication the prices that Baseline needs begin.
-func (s *Service) CheckedFrom() time.Duration { return s.fresh() + score.MedianWithin }
+// PricesBefore is how long before a publication prices can count for its baseline.
+func (s *Service) PricesBefore() time.Duration { return s.fresh() + score.MedianWithin }
 
 // Baseline returns the baseline that follows from prices: the market's prices around publication,
 // oldest first. ok is false if they hold no view after publication.
