@@ -144,7 +144,7 @@ func (a *App) buildSignals(ctx context.Context) error {
 		DB: a.DB, Interval: a.cfg.MarketsInterval, MinLiquidity: float64(a.cfg.RankedMinLiquidity), Now: a.now,
 		Winner: func(ctx context.Context, m *market.Market) (int, bool, error) { return a.Markets.Source.Winner(ctx, m) },
 	})
-	a.publisher.Decided = a.Settlement.Decided
+	a.publisher.DecidedWhileOpen = a.Settlement.DecidedWhileOpen
 	a.Markets = &ingest.Markets{
 		Source: upstream.Markets(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport}),
 		DB:     a.DB, Interval: a.cfg.MarketsInterval, Now: a.now, Log: a.Log,

@@ -68,8 +68,8 @@ func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*fact
 	for i := range markets {
 		known.markets[markets[i].ID] = &markets[i]
 	}
-	if p.Decided != nil {
-		if known.decided, err = p.Decided(ctx, db, markets); err != nil {
+	if p.DecidedWhileOpen != nil {
+		if known.decided, err = p.DecidedWhileOpen(ctx, db, markets); err != nil {
 			return nil, err
 		}
 	}

@@ -33,9 +33,9 @@ type Publisher struct {
 	// an earlier one. Set Seed before the first Publish.
 	Seed []byte
 
-	// Decided, if set, returns those of the given markets that already have an outcome although no source has closed
-	// them. Publish refuses them like closed ones. Set it before the first Publish.
-	Decided func(ctx context.Context, db bun.IDB, list []market.Market) (map[string]bool, error)
+	// DecidedWhileOpen, if set, returns those of the given markets that already have an outcome although no source
+	// has closed them. Publish refuses them like closed ones. Set it before the first Publish.
+	DecidedWhileOpen func(ctx context.Context, db bun.IDB, list []market.Market) (map[string]bool, error)
 
 	markets market.Store
 	news    news.Store

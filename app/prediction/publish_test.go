@@ -178,7 +178,7 @@ func TestPublishLinks(t *testing.T) {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				d := openAs(t, db, c.name)
-				d.Decided = func(context.Context, bun.IDB, []market.Market) (map[string]bool, error) {
+				d.DecidedWhileOpen = func(context.Context, bun.IDB, []market.Market) (map[string]bool, error) {
 					return map[string]bool{"decided": true}, nil
 				}
 				got, _, err := d.publish(t, draft(c.change))

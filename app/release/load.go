@@ -172,7 +172,7 @@ func (l *loaded) ledger(ctx context.Context, tx bun.Tx) error {
 			}
 			// The entries of a correction have the same time, so their order in the file isn't that of their numbers.
 			if known, ok := l.latest[e.PredictionID]; !ok || e.Seq > known.seq {
-				l.latest[e.PredictionID] = latest{e.Seq, e.Stands()}
+				l.latest[e.PredictionID] = latest{e.Seq, e.IsScore()}
 			}
 			if chunk = append(chunk, e); len(chunk) == exportRows {
 				if err := flush(); err != nil {

@@ -189,7 +189,7 @@ func (b *batch) enter(i *item, to resolution) error {
 // reverse takes the last score back, using the numbers in the ledger.
 func (b *batch) reverse(i *item, note string) error {
 	was := i.last
-	if was == nil || was.Kind != kindScore {
+	if was == nil || !was.IsScore() {
 		return fmt.Errorf("prediction %s is resolved, but the ledger has no score", i.ID)
 	}
 	r := was.result()

@@ -22,7 +22,7 @@ func TestPublishingOnDecidedMarket(t *testing.T) {
 		m := w.market("1", "", "x", start.AddDate(0, 1, 0))
 		w.trade(s, m, w.agent(1), .6, .7)
 		p := prediction.NewPublisher(db, func() time.Time { return w.clock }, time.Hour, "https://pulse.example")
-		p.Decided = s.Decided
+		p.DecidedWhileOpen = s.DecidedWhileOpen
 		defer func() { w.must(p.Stop(context.Background())) }()
 		w.clock = w.clock.Add(25 * time.Hour)
 		w.must(publishOn(p, w.agent(2), m))
@@ -33,7 +33,7 @@ func TestPublishingOnDecidedMarket(t *testing.T) {
 		if code := problem.As(err).Code; code != "market_closed" {
 			t.Errorf("the code is %s", code)
 		}
-		decided, err := s.Decided(t.Context(), db, []market.Market{*m, {ID: "2"}})
+		decided, err := s.DecidedWhileOpen(t.Context(), db, []market.Market{*m, {ID: "2"}})
 		if err != nil || len(decided) != 1 || !decided["1"] {
 			t.Errorf("decided markets %v, error %v", decided, err)
 		}

@@ -50,7 +50,7 @@ type Entry struct {
 // result returns the numbers of an entry. For a reversal it returns those of the score taken back.
 func (e *Entry) result() result {
 	r := result{e.Brier, e.Edge, e.Contribution, e.LogEdge, e.Stake, e.Spread}
-	if e.Kind == kindReversal {
+	if !e.IsScore() {
 		r = result{
 			0 - e.Brier, negated(e.Edge), negated(e.Contribution), negated(e.LogEdge), negated(e.Stake), negated(e.Spread),
 		}
@@ -114,5 +114,5 @@ func (b *bet) term(y float64, r result, sign int64, category, day string) dayTer
 
 func units(x, scale float64) int64 { return int64(math.Round(x * scale)) }
 
-// Stands reports whether a prediction whose latest entry is e has a score.
-func (e *Entry) Stands() bool { return e.Kind == kindScore }
+// IsScore reports whether e is a score and not a reversal. A prediction has a score if its latest entry is one.
+func (e *Entry) IsScore() bool { return e.Kind == kindScore }

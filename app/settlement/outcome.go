@@ -72,8 +72,8 @@ func newOutcome(m *market.Market, v market.Verdict, before *Outcome, source, not
 // Void reports whether the outcome voids the market's predictions.
 func (o *Outcome) Void() bool { return o.State == stateVoid }
 
-// Ruled reports whether an admin decided the outcome. Note is then the reason.
-func (o *Outcome) Ruled() bool { return o.Source == sourceAdmin }
+// Ruled reports whether there is an outcome that an admin decided. Note is then the reason.
+func (o *Outcome) Ruled() bool { return o != nil && o.Source == sourceAdmin }
 
 // String returns the outcome in words, such as "open", "void" or "Yes".
 func (o *Outcome) String() string {
@@ -161,9 +161,9 @@ func OutcomesOf(ctx context.Context, db bun.IDB, marketIDs []string) (map[string
 	return found, nil
 }
 
-// Decided returns those of the given markets that are decided although no source has closed them. An admin may decide
-// an open market only once it has vanished, so for markets seen within a day it asks nothing.
-func (s *Service) Decided(ctx context.Context, db bun.IDB, list []market.Market) (map[string]bool, error) {
+// DecidedWhileOpen returns those of the given markets that are decided although no source has closed them. An admin
+// may decide an open market only once it has vanished, so for markets seen within a day it asks nothing.
+func (s *Service) DecidedWhileOpen(ctx context.Context, db bun.IDB, list []market.Market) (map[string]bool, error) {
 	var vanished []string
 	for i := range list {
 		if !list[i].Closed && s.vanished(&list[i]) {

@@ -116,7 +116,7 @@ func (s *Service) rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID
 			return err
 		}
 	}
-	want.closeClusters()
+	want.countClusters()
 	report.Agents += int64(len(agents))
 	found := have.compare(want)
 	report.Differences = append(report.Differences, found...)
@@ -206,7 +206,7 @@ func (r *recount) predictions(ctx context.Context, tx bun.Tx, rows []item) error
 		for _, e := range entries[p.ID] {
 			r.entry(p, &e)
 		}
-		if scored := p.last != nil && p.last.Kind == kindScore; scored != (p.Status == prediction.Resolved) {
+		if scored := p.last != nil && p.last.IsScore(); scored != (p.Status == prediction.Resolved) {
 			r.report.differ(
 				"ledger", p.AgentID, p.ID.String(), fmt.Sprintf("has a score: %t", scored), "status "+string(p.Status),
 			)
@@ -219,7 +219,7 @@ func (r *recount) predictions(ctx context.Context, tx bun.Tx, rows []item) error
 // rules version.
 func (r *recount) entry(p *item, e *Entry) {
 	sign, numbers := int64(1), e.result()
-	if e.Kind == kindReversal {
+	if !e.IsScore() {
 		sign = -1
 	}
 	bet := p.bet()
@@ -229,7 +229,7 @@ func (r *recount) entry(p *item, e *Entry) {
 	if bet.Q != nil {
 		c := r.clusters[clusterKey{bet.AgentID, bet.EventKey}]
 		c.Category = e.Category
-		if c.count(&bet, numbers, sign, ""); c.Day == "" && e.ID == p.last.ID && e.Kind == kindScore {
+		if c.count(&bet, numbers, sign, ""); c.Day == "" && e.ID == p.last.ID && e.IsScore() {
 			c.SettledDay = e.Day // all scores on one event count on one day
 		}
 	}

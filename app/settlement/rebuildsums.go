@@ -50,10 +50,10 @@ func (s *sums) addTo(t dayTerm) {
 	}
 }
 
-// closeClusters adds each cluster with a settled prediction to its day.
-func (s *sums) closeClusters() {
+// countClusters adds each cluster with a settled prediction to its day.
+func (s *sums) countClusters() {
 	for _, c := range s.clusters {
-		c.settle()
+		c.clearDay()
 		if c.Settled > 0 {
 			s.add(c.share(1))
 		}

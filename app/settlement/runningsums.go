@@ -252,8 +252,8 @@ func (c *Cluster) count(b *bet, r result, sign int64, settled string) {
 	c.Disagreements += sign * b.disagrees()
 }
 
-// settle clears the day of settlement when nothing is settled any longer.
-func (c *Cluster) settle() {
+// clearDay clears the day of settlement when nothing is settled any longer.
+func (c *Cluster) clearDay() {
 	if c.Settled == 0 {
 		c.SettledDay = ""
 	}

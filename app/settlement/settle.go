@@ -60,7 +60,7 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 			}
 		}
 		v := m.Verdict()
-		if open && v.Stage == market.AskBook && s.winner != nil && !s.outdated(m, stored[m.ID]) && !ruled(stored[m.ID]) {
+		if open && v.Stage == market.AskBook && s.winner != nil && !s.outdated(m, stored[m.ID]) && !stored[m.ID].Ruled() {
 			unclear = append(unclear, m)
 			continue
 		}
@@ -246,9 +246,6 @@ func (s *Service) outdated(m *market.Market, o *Outcome) bool {
 	return o != nil && m.ObservedAt.Before(o.DecidedAt) && !o.DecidedAt.After(database.LatestPlausible(s.now()))
 }
 
-// ruled reports whether an outcome is an admin's decision.
-func ruled(o *Outcome) bool { return decided(o) && o.Ruled() }
-
 // observe decides the market's outcome as v says if that differs from the current
 // outcome, and reports whether it did. An admin's ruling stays until the market reopens, whatever the
 // closed market shows. But a correction of the closing time always counts, because a ruling and the
@@ -263,7 +260,7 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 		}
 		return s.decide(ctx, m, market.Verdict{Stage: market.Waiting}, before)
 	}
-	if ruled(before) {
+	if before.Ruled() {
 		return s.moveClosing(ctx, m, before)
 	}
 	if v.Stage == market.AskBook && decided(before) {

@@ -18,7 +18,7 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 	changed := make([]Cluster, 0, len(b.before))
 	for key, before := range b.before {
 		after := b.clusters[key]
-		after.settle()
+		after.clearDay()
 		if before.Settled > 0 {
 			b.days.add(before.share(-1))
 		}
