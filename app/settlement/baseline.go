@@ -142,14 +142,18 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 	if err != nil {
 		return err
 	}
-	indexes, err := newWeightIndexes(ctx, tx, rows)
+	keys := make([]clusterKey, len(rows))
+	for i := range rows {
+		keys[i] = clusterKey{rows[i].AgentID, rows[i].EventKey}
+	}
+	indexes, err := newWeightIndexes(ctx, tx, keys)
 	if err != nil {
 		return err
 	}
 	decided, updates := make([]prediction.Baseline, 0, len(rows)), make([]update.Update, 0, len(rows))
 	now, fixed := database.Stored(r.service.now()), map[string]bool{} // by market that got a decision
-	for _, p := range rows {
-		key := clusterKey{p.AgentID, p.EventKey}
+	for i, p := range rows {
+		key := keys[i]
 		if _, blocked := r.blocked[key]; blocked {
 			continue
 		}
@@ -161,7 +165,7 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 			continue
 		}
 		if row.State == prediction.Fixed {
-			index := indexes.next(p.AgentID, p.EventKey, p.MarketCategory, p.ScheduledCloseAt)
+			index := indexes.next(key, p.MarketCategory, p.ScheduledCloseAt)
 			row.WeightIndex = &index
 		}
 		fixed[p.MarketID] = fixed[p.MarketID] || row.State == prediction.Fixed

@@ -183,26 +183,25 @@ func (s *Service) insertReferences(ctx context.Context, tx bun.Tx, list []newRef
 	if len(list) == 0 {
 		return nil
 	}
-	keys := make([]pending, 0, len(list))
-	for _, x := range list {
-		keys = append(keys, pending{AgentID: x.agent, EventKey: x.market.EventKey()})
+	keys := make([]clusterKey, len(list))
+	for i, x := range list {
+		keys[i] = clusterKey{x.agent, x.market.EventKey()}
 	}
 	indexes, err := newWeightIndexes(ctx, tx, keys)
 	if err != nil {
 		return err
 	}
 	rows := make([]ReferencePrediction, 0, len(list))
-	for _, x := range list {
+	for i, x := range list {
 		q, _ := score.Bounds{After: &x.view.View}.Clamp(x.p)
-		event := x.market.EventKey()
 		rows = append(rows, ReferencePrediction{
 			AgentID: x.agent, MarketID: x.market.ID, Outcome: x.market.Outcomes[x.market.Reference()],
-			Confidence: x.p, Baseline: q, ObservedAt: x.at, EventKey: event,
-			WeightIndex: indexes.next(x.agent, event, x.market.Category, x.market.ClosesAt),
+			Confidence: x.p, Baseline: q, ObservedAt: x.at, EventKey: keys[i].event,
+			WeightIndex: indexes.next(keys[i], x.market.Category, x.market.ClosesAt),
 			Status:      prediction.Open, CreatedAt: database.Stored(s.now()),
 		})
 	}
-	if err := indexes.save(ctx, tx); err != nil || len(rows) == 0 {
+	if err := indexes.save(ctx, tx); err != nil {
 		return err
 	}
 	if _, err := tx.NewInsert().Model(&rows).Exec(ctx); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -29,10 +28,11 @@ type weightIndexes struct {
 	changed  map[clusterKey]struct{}
 }
 
-func newWeightIndexes(ctx context.Context, tx bun.Tx, rows []pending) (*weightIndexes, error) {
-	wanted := make(map[clusterKey]struct{}, len(rows))
-	for _, p := range rows {
-		wanted[clusterKey{p.AgentID, p.EventKey}] = struct{}{}
+// newWeightIndexes reads the clusters with the given keys. A key may be given several times.
+func newWeightIndexes(ctx context.Context, tx bun.Tx, keys []clusterKey) (*weightIndexes, error) {
+	wanted := make(map[clusterKey]struct{}, len(keys))
+	for _, k := range keys {
+		wanted[k] = struct{}{}
 	}
 	clusters, err := loadClusters(ctx, tx, wanted)
 	return &weightIndexes{clusters: clusters, changed: map[clusterKey]struct{}{}}, err
@@ -40,11 +40,10 @@ func newWeightIndexes(ctx context.Context, tx bun.Tx, rows []pending) (*weightIn
 
 // next returns the weight index of the agent's next bet on the event. The first bet fixes the
 // cluster's category and day, which is the scheduled close.
-func (e *weightIndexes) next(agent uuid.UUID, event, marketCategory string, closes time.Time) int64 {
-	key := clusterKey{agent, event}
+func (e *weightIndexes) next(key clusterKey, marketCategory string, closes time.Time) int64 {
 	c := e.clusters[key]
 	if c == nil {
-		c = &Cluster{AgentID: agent, EventKey: event, Category: categoryOf(marketCategory), Day: dayOf(closes)}
+		c = &Cluster{AgentID: key.agent, EventKey: key.event, Category: categoryOf(marketCategory), Day: dayOf(closes)}
 		e.clusters[key] = c
 	}
 	e.changed[key] = struct{}{}
