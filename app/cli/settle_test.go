@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
@@ -13,13 +15,22 @@ import (
 // disagrees with the rules. It never rewrites the ledger.
 func TestRebuildReport(t *testing.T) {
 	t.Parallel()
-	sum, entry := settlement.Difference{What: "day"}, settlement.Difference{What: "ledger"}
+	agent := uuid.MustParse("00000000-0000-7000-8000-000000000009")
+	sum := settlement.Difference{What: settlement.ComparedDays, Agent: agent, Key: "sport 2026-12-05", Have: "stake 1", Want: "stake 2"}
+	tally := settlement.Difference{What: settlement.ComparedTallies, Agent: agent, Have: "total 1", Want: "total 2"}
+	count := settlement.Difference{What: settlement.ComparedCounts, Key: "m1", Have: "1", Want: "2"}
+	entry := settlement.Difference{What: settlement.ComparedLedger, Agent: agent, Key: "p1/0", Have: "brier 0", Want: "brier 1"}
 	for _, c := range []struct {
 		differences []settlement.Difference
 		says, fails string
 	}{
 		{nil, "every number agrees", ""},
-		{[]settlement.Difference{sum, sum}, "2 numbers differed and were corrected", ""},
+		{
+			[]settlement.Difference{sum, tally, count}, "day of 00000000-0000-7000-8000-000000000009, sport 2026-12-05: have stake 1, want stake 2\n" +
+				"tally of 00000000-0000-7000-8000-000000000009: have total 1, want total 2\n" +
+				"count of m1: have 1, want 2\n" +
+				"3 numbers differed and were corrected", "",
+		},
 		{[]settlement.Difference{sum, entry}, "1 numbers differed and were corrected", "1 numbers of the ledger disagree"},
 	} {
 		var out strings.Builder

@@ -3,6 +3,7 @@ package settlement
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,21 +24,43 @@ const (
 	rebuildRows = 5000
 )
 
+// Compared names what a rebuild compares with the stored numbers.
+type Compared string
+
+const (
+	ComparedClusters Compared = "cluster"
+	ComparedDays     Compared = "day"
+	ComparedTallies  Compared = "tally"
+	// ComparedCounts are the counts of predictions on a market, and ComparedEvents those of agents on an event.
+	ComparedCounts Compared = "count"
+	ComparedEvents Compared = "event"
+	// ComparedLedger are published scores. ComparedMarket are predictions of the market, which has none.
+	ComparedLedger Compared = "ledger"
+	ComparedMarket Compared = "market"
+)
+
 // Difference is a number that differs from the recomputed one.
 type Difference struct {
-	What  string // "cluster", "day", "tally", "count", "event", "ledger" or "market"
-	Agent uuid.UUID
-	Key   string // the event, "category day", the prediction, or the market
+	What  Compared
+	Agent uuid.UUID // uuid.Nil if the number is of a market or an event
+	Key   string    // the event, "category day", the prediction, or the market; empty for a tally
 	Have  string
 	Want  string
 }
 
 // Published reports whether the number was published with a score. Rebuild never rewrites such a
 // number.
-func (d Difference) Published() bool { return d.What == "ledger" || d.What == "market" }
+func (d Difference) Published() bool { return d.What == ComparedLedger || d.What == ComparedMarket }
 
 func (d Difference) String() string {
-	return fmt.Sprintf("%s of %s, %s: have %s, want %s", d.What, d.Agent, d.Key, d.Have, d.Want)
+	of := make([]string, 0, 2)
+	if d.Agent != uuid.Nil {
+		of = append(of, d.Agent.String())
+	}
+	if d.Key != "" {
+		of = append(of, d.Key)
+	}
+	return fmt.Sprintf("%s of %s: have %s, want %s", d.What, strings.Join(of, ", "), d.Have, d.Want)
 }
 
 // RebuildReport counts what a rebuild read and lists the differences it found.
@@ -208,7 +231,7 @@ func (r *recount) predictions(ctx context.Context, tx bun.Tx, rows []item) error
 		}
 		if scored := p.last != nil && p.last.IsScore(); scored != (p.Status == prediction.Resolved) {
 			r.report.differ(
-				"ledger", p.AgentID, p.ID.String(), fmt.Sprintf("has a score: %t", scored), "status "+string(p.Status),
+				ComparedLedger, p.AgentID, p.ID.String(), fmt.Sprintf("has a score: %t", scored), "status "+string(p.Status),
 			)
 		}
 	}
@@ -224,7 +247,7 @@ func (r *recount) entry(p *item, e *Entry) {
 	}
 	bet := p.bet()
 	if fresh := bet.score(e.Value); e.RulesVersion == score.RulesVersion && !fresh.equal(numbers) {
-		r.report.differ("ledger", e.AgentID, fmt.Sprintf("%s/%d", e.PredictionID, e.Seq), numbers.String(), fresh.String())
+		r.report.differ(ComparedLedger, e.AgentID, fmt.Sprintf("%s/%d", e.PredictionID, e.Seq), numbers.String(), fresh.String())
 	}
 	if bet.Q != nil {
 		c := r.clusters[clusterKey{bet.AgentID, bet.EventKey}]
@@ -255,7 +278,7 @@ func (r *recount) references(ctx context.Context, tx bun.Tx, agent uuid.UUID) er
 		ref := &rows[i].ReferencePrediction
 		r.report.References++
 		if agent == MarketAgent { // its row on the boards is exactly 0 because nothing of it counts
-			r.report.differ("market", agent, ref.MarketID, fmt.Sprintf("confidence %g, baseline %g", ref.Confidence, ref.Baseline), "no prediction")
+			r.report.differ(ComparedMarket, agent, ref.MarketID, fmt.Sprintf("confidence %g, baseline %g", ref.Confidence, ref.Baseline), "no prediction")
 			continue
 		}
 		c := r.cluster(agent, ref.EventKey, categoryOf(rows[i].Category), dayOf(rows[i].ClosesAt))
@@ -290,7 +313,7 @@ func (r *recount) cluster(agent uuid.UUID, event, category, day string) *Cluster
 	return c
 }
 
-func (r *RebuildReport) differ(what string, agent uuid.UUID, key, have, want string) {
+func (r *RebuildReport) differ(what Compared, agent uuid.UUID, key, have, want string) {
 	r.Differences = append(r.Differences, Difference{what, agent, key, have, want})
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
@@ -21,7 +23,7 @@ func (s *Service) rebuildCounts(ctx context.Context, replace bool, report *Rebui
 		}
 		for _, c := range counts {
 			if last = c.MarketID; c.Have != c.Want {
-				report.differ("count", MarketAgent, c.MarketID, fmt.Sprint(c.Have), fmt.Sprint(c.Want))
+				report.differ(ComparedCounts, uuid.Nil, c.MarketID, fmt.Sprint(c.Have), fmt.Sprint(c.Want))
 			}
 		}
 		if len(counts) < rebuildMarkets {

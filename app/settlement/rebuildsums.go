@@ -104,19 +104,19 @@ func (s *sums) loadDays(ctx context.Context, tx bun.Tx, agents []uuid.UUID) erro
 // zeros equals a missing row.
 func (s *sums) compare(want *sums) []Difference {
 	var out []Difference
-	differ := func(what string, agent uuid.UUID, key, have, should string) {
+	differ := func(what Compared, agent uuid.UUID, key, have, should string) {
 		if have != should {
 			out = append(out, Difference{what, agent, key, have, should})
 		}
 	}
 	for key := range union(s.clusters, want.clusters) {
-		differ("cluster", key.agent, key.event, s.clusters[key].String(), want.clusters[key].String())
+		differ(ComparedClusters, key.agent, key.event, s.clusters[key].String(), want.clusters[key].String())
 	}
 	for key := range union(s.days, want.days) {
-		differ("day", key.agent, key.Category+" "+key.Day, dayString(s.days[key]), dayString(want.days[key]))
+		differ(ComparedDays, key.agent, key.Category+" "+key.Day, dayString(s.days[key]), dayString(want.days[key]))
 	}
 	for id := range union(s.tallies, want.tallies) {
-		differ("tally", id, "", tallyString(s.tallies[id]), tallyString(want.tallies[id]))
+		differ(ComparedTallies, id, "", tallyString(s.tallies[id]), tallyString(want.tallies[id]))
 	}
 	slices.SortFunc(out, func(a, b Difference) int { return cmp.Compare(a.String(), b.String()) })
 	return out

@@ -208,11 +208,11 @@ func (r *RebuildReport) differEvents(have, want []scoredEvent, sum int64) bool {
 	before := len(r.Differences)
 	for key, n := range counts {
 		if n[0] != n[1] {
-			r.differ("event", MarketAgent, key, fmt.Sprint(n[0]), fmt.Sprint(n[1]))
+			r.differ(ComparedEvents, uuid.Nil, key, fmt.Sprint(n[0]), fmt.Sprint(n[1]))
 		}
 	}
 	if sum != int64(len(want)) {
-		r.differ("event", MarketAgent, "all", fmt.Sprint(sum), fmt.Sprint(len(want)))
+		r.differ(ComparedEvents, uuid.Nil, "all", fmt.Sprint(sum), fmt.Sprint(len(want)))
 	}
 	return len(r.Differences) > before
 }

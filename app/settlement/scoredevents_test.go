@@ -70,6 +70,11 @@ func TestCountEvents(t *testing.T) {
 		if err != nil || len(report.Differences) != 3 {
 			t.Errorf("a rebuild finds %v, %v; want the event, the wrong one, and their count", report.Differences, err)
 		}
+		for _, d := range report.Differences {
+			if d.What != ComparedEvents || !strings.HasPrefix(d.String(), "event of "+d.Key+": have ") {
+				t.Errorf("the difference reads %q, but it concerns no single agent", d)
+			}
+		}
 		count("rebuilt", 1)
 
 		for i, id := range onFirst {

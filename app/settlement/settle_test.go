@@ -642,7 +642,7 @@ func TestRebuildMends(t *testing.T) {
 		w.rebuilt()
 		_, err = db.ExecContext(ctx, "UPDATE score_entries SET edge = edge + 1 WHERE edge IS NOT NULL")
 		w.must(err)
-		if report, err := s.Rebuild(ctx, false); err != nil || len(report.Differences) == 0 || report.Differences[0].What != "ledger" {
+		if report, err := s.Rebuild(ctx, false); err != nil || len(report.Differences) == 0 || report.Differences[0].What != ComparedLedger {
 			t.Errorf("an altered ledger is not reported first (error %v)", err)
 		}
 	})
@@ -659,11 +659,11 @@ func TestRebuildChecksTheMarket(t *testing.T) {
 		_, err := db.NewInsert().Model(&ReferencePrediction{AgentID: MarketAgent, MarketID: m.ID, Outcome: "Yes", Confidence: .7, Baseline: q,
 			ObservedAt: start, EventKey: m.EventKey(), Status: prediction.Resolved, Value: &y, SettledAt: start, CreatedAt: start}).Exec(t.Context())
 		w.must(err)
-		reported := func(replace bool, want ...string) {
+		reported := func(replace bool, want ...Compared) {
 			t.Helper()
 			report, err := w.service(0).Rebuild(t.Context(), replace)
 			w.must(err)
-			var got []string
+			var got []Compared
 			for _, d := range report.Differences {
 				if d.Agent != MarketAgent {
 					t.Error(d)
@@ -674,7 +674,7 @@ func TestRebuildChecksTheMarket(t *testing.T) {
 				t.Errorf("the rebuild reports %v of the market, want %v", got, want)
 			}
 		}
-		reported(false, "market")
+		reported(false, ComparedMarket)
 		w.must(db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
 			c := Cluster{AgentID: MarketAgent, EventKey: m.EventKey(), Category: "politics", Day: dayOf(start), NextIndex: 1, Settled: 1, Value: 70_000}
 			err := addClusters(ctx, tx, []Cluster{c})
@@ -682,8 +682,8 @@ func TestRebuildChecksTheMarket(t *testing.T) {
 			days.add(c.share(1))
 			return errors.Join(err, addDays(ctx, tx, days))
 		}))
-		reported(true, "market", "cluster", "day", "day")
-		reported(false, "market") // a rebuild deletes no prediction
+		reported(true, ComparedMarket, ComparedClusters, ComparedDays, ComparedDays)
+		reported(false, ComparedMarket) // a rebuild deletes no prediction
 		w.exec("DELETE FROM reference_predictions WHERE confidence = 0.7")
 		w.rebuilt()
 	})
