@@ -124,7 +124,7 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 func (c *changes) altered(ctx context.Context, db bun.IDB) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT r.agent_id FROM board_rows AS r JOIN (?) AS a ON a.id = r.agent_id
-		WHERE r.span = ? AND r.category = ? AND r.version = (`+mainVersion+`) AND (NOT (?) OR a.model <> r.model)`, agent.Select(db), All, AllCategories, agent.Listed("a")).Scan(ctx, &ids)
+		WHERE `+onMainBoard+` AND (NOT (?) OR a.model <> r.model)`, agent.Select(db), agent.Listed("a")).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read altered agents: %w", err)
 	}
@@ -153,9 +153,9 @@ func (c *changes) arrived(ctx context.Context, db bun.IDB) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT t.agent_id FROM (?) AS t
 		JOIN (?) AS a ON a.id = t.agent_id AND ?
-		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = t.agent_id AND r.version = (`+mainVersion+`)
+		LEFT JOIN board_rows AS r ON r.agent_id = t.agent_id AND `+onMainBoard+`
 		WHERE r.agent_id IS NULL AND t.total > 0`,
-		prediction.SelectTallies(db), agent.Select(db), agent.Listed("a"), All, AllCategories).Scan(ctx, &ids)
+		prediction.SelectTallies(db), agent.Select(db), agent.Listed("a")).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read new publishers: %w", err)
 	}
@@ -170,8 +170,8 @@ func (c *changes) arrived(ctx context.Context, db bun.IDB) error {
 func (c *changes) waited(ctx context.Context, db bun.IDB, days int64) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT t.agent_id FROM (?) AS t
-		JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = t.agent_id AND r.version = (`+mainVersion+`)
-		WHERE t.publication_days = ? AND r.provisional`, prediction.SelectTallies(db), All, AllCategories, days).Scan(ctx, &ids)
+		JOIN board_rows AS r ON r.agent_id = t.agent_id AND `+onMainBoard+`
+		WHERE t.publication_days = ? AND r.provisional`, prediction.SelectTallies(db), days).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read agents with enough days: %w", err)
 	}

@@ -235,9 +235,9 @@ func readVoices(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID
 		Skill   float64
 	}
 	err = db.NewRaw(`SELECT a.id AS agent_id, COALESCE(r.skill, 0.0) AS skill FROM (?) AS a
-		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = a.id AND r.version = (`+mainVersion+`)
+		LEFT JOIN board_rows AS r ON r.agent_id = a.id AND `+onMainBoard+`
 		WHERE a.id IN (?) AND ? AND a.kind = 'agent'`,
-		agent.Select(db), All, AllCategories, bun.List(ids), agent.Listed("a")).Scan(ctx, &found)
+		agent.Select(db), bun.List(ids), agent.Listed("a")).Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("read the skills of agents: %w", err)
 	}

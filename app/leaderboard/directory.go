@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // AgentOrders returns the orders in which a list of agents can be sorted by the main board: by
@@ -15,7 +16,7 @@ import (
 func AgentOrders() []agent.Order {
 	order := func(sort, column, where string, rising bool) agent.Order {
 		return agent.Order{Sort: sort, Table: "board_rows", Alias: "r", Key: "r.agent_id", Value: "r." + column,
-			Where: "r.span = 'all' AND r.category = '' AND r.version = (" + mainVersion + ")" + where, Kind: agent.Real, Rising: rising}
+			Where: onMainBoard + where, Kind: agent.Real, Rising: rising}
 	}
 	return []agent.Order{
 		order("skill", "skill", "", false),
@@ -24,7 +25,7 @@ func AgentOrders() []agent.Order {
 	}
 }
 
-// MainRows returns the agents' rows on the main board (all time, all categories), by agent id.
+// MainRows returns the agents' rows on the main board, by agent id.
 // Agents without a row are left out.
 func MainRows(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]*Row, error) {
 	found := make(map[uuid.UUID]*Row, len(agents))
@@ -32,10 +33,8 @@ func MainRows(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUI
 		return found, nil
 	}
 	var list []*Row
-	err := db.NewSelect().Model(&list).Where("r.span = ?", All).Where("r.category = ?", AllCategories).
-		Where("r.version = ("+mainVersion+")").
-		Where("r.agent_id IN (?)", bun.List(agents)).Scan(ctx)
-	if err != nil {
+	p := database.NewPlanned(db)
+	if err := p.Scan(ctx, p.In(db.NewSelect().Model((*Row)(nil)).Where(onMainBoard), "r.agent_id", agents), &list); err != nil {
 		return nil, fmt.Errorf("read the main board: %w", err)
 	}
 	for _, r := range list {

@@ -21,9 +21,7 @@ func RankedLike(ctx context.Context, db bun.IDB, keys []string, self uuid.UUID) 
 		namesakes := agent.Select(db).Column("a.id", "a.handle").Where("a.? IN (?)", column, bun.List(keys)).
 			Where("a.? <> ''", column).Where("a.id <> ?", self).OrderExpr("a.id").Limit(maxNamesakes)
 		err := db.NewSelect().TableExpr("(?) AS a", namesakes).ColumnExpr("a.handle").
-			Join("JOIN board_rows AS r ON r.agent_id = a.id").Where("r.span = ?", All).Where("r.category = ?", AllCategories).
-			Where("r.version = ("+mainVersion+")").
-			Where("r.rank IS NOT NULL").Limit(1).Scan(ctx, &handles)
+			Join("JOIN board_rows AS r ON r.agent_id = a.id").Where(onMainBoard).Where("r.rank IS NOT NULL").Limit(1).Scan(ctx, &handles)
 		if err != nil {
 			return "", fmt.Errorf("look for ranked agents of a name: %w", err)
 		}

@@ -141,25 +141,6 @@ func decodePosition(f Filter) ([]byte, error) {
 	return []byte(parts[2]), nil
 }
 
-// Rows returns the rows of agents on the main board. It leaves out agents that aren't on it.
-func (s *Store) Rows(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Row, error) {
-	found := make(map[uuid.UUID]Row, len(agents))
-	if len(agents) == 0 {
-		return found, nil
-	}
-	var rows []Row
-	p := database.NewPlanned(db)
-	q := db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", All).Where("r.category = ?", AllCategories).
-		Where("r.version = ("+versionShown+")", All, AllCategories)
-	if err := p.Scan(ctx, p.In(q, "r.agent_id", agents), &rows); err != nil {
-		return nil, fmt.Errorf("read board rows of agents: %w", err)
-	}
-	for _, r := range rows {
-		found[r.AgentID] = r
-	}
-	return found, nil
-}
-
 // readEntries reads up to limit rows of a board after a position, in board order. It selects the
 // rows before it joins the agents. Otherwise Postgres would plan to join the whole board and
 // reserve memory for that.

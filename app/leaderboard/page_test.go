@@ -58,7 +58,7 @@ func TestPaging(t *testing.T) {
 
 		page := w.page(leaderboard.Filter{Limit: 100})
 		first, last := page.Entries[0].Row, page.Entries[24].Row
-		rows, err := w.store.Rows(t.Context(), db.Reader, []uuid.UUID{last.AgentID, first.AgentID, w.agent(agent{handle: "new"})})
+		rows, err := leaderboard.MainRows(t.Context(), db.Reader, []uuid.UUID{last.AgentID, first.AgentID, w.agent(agent{handle: "new"})})
 		if err != nil || len(rows) != 2 || *rows[first.AgentID].Rank != *first.Rank || rows[last.AgentID].Skill != last.Skill {
 			t.Errorf("rows of agents: %+v, %v; want %+v and %+v", rows, err, first, last)
 		}

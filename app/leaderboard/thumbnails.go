@@ -46,8 +46,8 @@ func (s *Store) Thumbnails(ctx context.Context, db bun.IDB, agents []uuid.UUID, 
 // calibrations reads the calibration bins of many agents from their rows on the main board.
 func (s *Store) calibrations(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Thumbnail, error) {
 	var rows []Row
-	err := db.NewSelect().Model(&rows).Column("agent_id", "totals").Where("span = ?", All).
-		Where("category = ?", AllCategories).Where("version = ("+mainVersion+")").Where("agent_id IN (?)", bun.List(agents)).Where("totals IS NOT NULL").Scan(ctx)
+	err := db.NewSelect().Model(&rows).Column("agent_id", "totals").Where(onMainBoard).
+		Where("agent_id IN (?)", bun.List(agents)).Where("totals IS NOT NULL").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read calibrations: %w", err)
 	}

@@ -33,8 +33,9 @@ const (
 	// versionShown selects the version of a board's rows that readers see. Its arguments are the window and the
 	// category.
 	versionShown = "COALESCE((SELECT b.version FROM boards AS b WHERE b.span = ?0 AND b.category = ?1), 0)"
-	// mainVersion selects the version of the main board's rows that readers see.
-	mainVersion = "COALESCE((SELECT b.version FROM boards AS b WHERE b.span = 'all' AND b.category = ''), 0)"
+	// onMainBoard is true for the rows r of the main board (all time, all categories) that readers see.
+	onMainBoard = "r.span = 'all' AND r.category = '' AND " +
+		"r.version = COALESCE((SELECT b.version FROM boards AS b WHERE b.span = 'all' AND b.category = ''), 0)"
 	// shownOf is true for the rows of all boards of a window that readers see.
 	shownOf = "(category, version) IN (SELECT b.category, b.version FROM boards AS b WHERE b.span = ?)"
 )

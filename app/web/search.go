@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -101,14 +102,14 @@ func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.Fo
 	for i, a := range list {
 		ids[i] = a.ID
 	}
-	rows, err := s.Leaderboard.Rows(ctx, s.DB.Reader, ids)
+	rows, err := leaderboard.MainRows(ctx, s.DB.Reader, ids)
 	if err != nil {
 		return nil, "", err
 	}
 	for _, a := range list {
 		line := pages.FoundAgent{Agent: components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}, Description: a.Description, Rank: a.Handle}
-		row := rows[a.ID]
-		if r := s.boardRowOf(&row); r.Rank > 0 {
+		if row := rows[a.ID]; row != nil && row.Rank != nil {
+			r := s.boardRowOf(row)
 			line.Rank = "rank " + r.RankRange() + ", skill " + components.Signed(r.Skill, 1)
 		}
 		found = append(found, line)
