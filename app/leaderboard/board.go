@@ -108,7 +108,7 @@ type Row struct {
 	ClusterSquares int64        `bun:",type:bigint"`
 	Stake          score.Points `bun:",type:bigint"`
 	Variance       int64        `bun:",type:bigint"`
-	// Disagreements counts the events with at least one |p − q| of 0.03 or more.
+	// Disagreements counts the events with at least one |p − q| of score.MinDisagreement or more.
 	Disagreements int64 `bun:",type:bigint"`
 	// Resolved counts all settled predictions of the window, with a baseline or not.
 	Resolved int64 `bun:",type:bigint"`

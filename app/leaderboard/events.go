@@ -25,7 +25,7 @@ type Event struct {
 	Day      string // scheduled close, "2026-11-21"; the event counts from this day on
 	// Value is C, the sum of weight · edge, in points.
 	Value score.Points
-	// Disagreements counts the predictions at least 0.03 from their baselines.
+	// Disagreements counts the predictions at least score.MinDisagreement from their baselines.
 	Disagreements int64
 	// Title is the title of the upstream event, or the market's question if it has none.
 	Title string `bun:"-"`
