@@ -102,7 +102,7 @@ type App struct {
 	posts       map[string]archive.FindPosts
 	recording   *ingest.Recording // archives news that the feed doesn't show
 	leaderboard *leaderboard.Store
-	consensus   *leaderboard.Counter
+	consensus   *leaderboard.ConsensusCounter
 	names       *agent.Names
 
 	worker       *worker.Worker

@@ -48,7 +48,7 @@ func (a *App) buildDomain() {
 	a.usage = agent.NewUsage(a.DB, a.Log, a.now)
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
 	a.Boards.Records = a.archive != nil
-	a.consensus = leaderboard.NewCounter(a.DB, a.now)
+	a.consensus = leaderboard.NewConsensusCounter(a.DB, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, signal.StaleIntervals*a.cfg.MarketsInterval, a.cfg.BaseURL)
 	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)

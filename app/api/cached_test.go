@@ -388,7 +388,7 @@ func TestOwnConsensusShowsAtOnce(t *testing.T) {
 					t.Errorf("%s: another agent sees %v, want %v", path, got, step.others)
 				}
 			}
-			if err := leaderboard.NewCounter(b.DB, b.now).CountAll(t.Context()); err != nil {
+			if err := leaderboard.NewConsensusCounter(b.DB, b.now).CountAll(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			b.look(t, b.register(t, fmt.Sprint("Watcher ", step.confidence)))
@@ -414,7 +414,7 @@ func TestEveryWriteShows(t *testing.T) {
 			b.mu.Unlock()
 			b.tick(t)
 		}
-		count := func() error { return leaderboard.NewCounter(b.DB, b.now).CountAll(t.Context()) }
+		count := func() error { return leaderboard.NewConsensusCounter(b.DB, b.now).CountAll(t.Context()) }
 		for _, write := range []struct {
 			name  string
 			do    func() error

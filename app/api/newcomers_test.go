@@ -35,7 +35,7 @@ func TestFortyKeysMoveNoConsensus(t *testing.T) {
 		}
 		consensus := func() map[string]any {
 			t.Helper()
-			if err := leaderboard.NewCounter(b.DB, b.now).CountAll(t.Context()); err != nil {
+			if err := leaderboard.NewConsensusCounter(b.DB, b.now).CountAll(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if err := b.Recheck(t.Context()); err != nil {

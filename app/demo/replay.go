@@ -219,7 +219,7 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 	if !last {
 		return nil
 	}
-	if err := leaderboard.NewCounter(r.db, func() time.Time { return r.clock }).CountAll(ctx); err != nil {
+	if err := leaderboard.NewConsensusCounter(r.db, func() time.Time { return r.clock }).CountAll(ctx); err != nil {
 		return err
 	}
 	_, err := assignment.Store{}.ChooseDaily(ctx, r.db, r.start, time.Time{}, float64(config.Default().RankedMinLiquidity))

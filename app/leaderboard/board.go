@@ -147,7 +147,7 @@ func (r *Row) Tally() score.Tally {
 type section byte
 
 const (
-	sectionStanding    section = 1 // ranked and reference rows
+	sectionRanked      section = 1 // ranked and reference rows
 	sectionOverLimit   section = 2
 	sectionProvisional section = 3
 )

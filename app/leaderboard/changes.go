@@ -104,7 +104,7 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 		}
 	}
 	if current.EnoughDays != b.seen.EnoughDays {
-		if err := c.waited(ctx, b.db.Reader, b.thresholds.Days); err != nil {
+		if err := c.gotEnoughDays(ctx, b.db.Reader, b.thresholds.Days); err != nil {
 			return changes{}, err
 		}
 	}
@@ -165,9 +165,9 @@ func (c *changes) arrived(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
-// waited adds the agents without a rank on the main board that have published on exactly as many days as a rank
+// gotEnoughDays adds the agents without a rank on the main board that have published on exactly as many days as a rank
 // needs.
-func (c *changes) waited(ctx context.Context, db bun.IDB, days int64) error {
+func (c *changes) gotEnoughDays(ctx context.Context, db bun.IDB, days int64) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT t.agent_id FROM (?) AS t
 		JOIN board_rows AS r ON r.agent_id = t.agent_id AND `+onMainBoard+`

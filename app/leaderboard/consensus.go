@@ -23,7 +23,7 @@ const (
 	// countChunk is the most markets that one query counts. Crowded markets take some 20 ms each, and
 	// publishers have less of the database meanwhile.
 	countChunk = 10
-	// maxCounted is the most changed markets that one Tick of a Counter counts. After countTime it
+	// maxCounted is the most changed markets that one Tick of a ConsensusCounter counts. After countTime it
 	// begins no further chunk.
 	maxCounted = 200
 	countTime  = 50 * time.Millisecond
@@ -36,22 +36,24 @@ const (
 	maxRefreshed = 50
 )
 
-// Counter keeps the stored consensus of the markets up to date. One node should run it, under a
+// ConsensusCounter keeps the stored consensus of the markets up to date. One node should run it, under a
 // lease. Two nodes at once would do the same work twice. It is not safe for concurrent use.
-type Counter struct {
+type ConsensusCounter struct {
 	db        *database.DB
 	now       func() time.Time
 	last      string    // the last market counted; the next Tick continues after it
 	refreshed time.Time // of the last search for old consensus
 }
 
-// NewCounter returns a Counter that starts with the first market.
-func NewCounter(db *database.DB, now func() time.Time) *Counter { return &Counter{db: db, now: now} }
+// NewConsensusCounter returns a ConsensusCounter that starts with the first market.
+func NewConsensusCounter(db *database.DB, now func() time.Time) *ConsensusCounter {
+	return &ConsensusCounter{db: db, now: now}
+}
 
 // Tick counts at most 200 changed markets, for about 50 ms, and reports whether there may be more. Every ten
 // seconds it also marks up to 50 markets as changed that were last counted more than an hour ago, and up to 50 that were
 // counted while a clock was ahead.
-func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
+func (c *ConsensusCounter) Tick(ctx context.Context) (more bool, err error) {
 	if now := c.now(); now.Sub(c.refreshed).Abs() >= refreshEvery { // also once a clock that was ahead is set back
 		if err := prediction.RefreshConsensus(ctx, c.db, now.Add(-refreshAfter), now, maxRefreshed); err != nil {
 			return false, err
@@ -80,7 +82,7 @@ func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
 
 // CountAll counts until no market is marked as changed. It is meant for a database into which no
 // other process publishes.
-func (c *Counter) CountAll(ctx context.Context) error {
+func (c *ConsensusCounter) CountAll(ctx context.Context) error {
 	for {
 		if more, err := c.Tick(ctx); err != nil || !more {
 			return err
@@ -89,7 +91,7 @@ func (c *Counter) CountAll(ctx context.Context) error {
 }
 
 // count counts the consensus of rows again and stores it.
-func (c *Counter) count(ctx context.Context, rows []prediction.Consensus) error {
+func (c *ConsensusCounter) count(ctx context.Context, rows []prediction.Consensus) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -123,7 +125,7 @@ func differ(before, after []prediction.Consensus) bool {
 
 const (
 	// OwnWithin is how long after a publish its agent gets a consensus that was counted for it. Afterwards the
-	// agent reads what Counter has stored.
+	// agent reads what ConsensusCounter has stored.
 	OwnWithin = 5 * time.Minute
 	// countTakes is an upper bound on the time from a prediction's CreatedAt, or from the start of a count, to its
 	// commit.

@@ -24,10 +24,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// count runs a new Counter until the stored consensus is up to date.
+// count runs a new ConsensusCounter until the stored consensus is up to date.
 func (w *world) count() {
 	w.t.Helper()
-	if err := leaderboard.NewCounter(w.db, w.clock.now).CountAll(w.t.Context()); err != nil {
+	if err := leaderboard.NewConsensusCounter(w.db, w.clock.now).CountAll(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -247,7 +247,7 @@ func TestTwoNodesCount(t *testing.T) {
 		go func() { publishing.Wait(); close(published) }()
 		for range 2 {
 			counting.Go(func() {
-				counter := leaderboard.NewCounter(db, w.clock.now)
+				counter := leaderboard.NewConsensusCounter(db, w.clock.now)
 				for over := false; !over; {
 					select {
 					case <-published:

@@ -150,7 +150,7 @@ func (t Thresholds) rank(category string, rows []*Row, contenders map[uuid.UUID]
 // it lacks something. It doesn't apply the limit per owner.
 func (t Thresholds) qualify(category string, r *Row, c contender) {
 	r.Rank, r.RankLow, r.RankHigh, r.Reason, r.Provisional = nil, nil, nil, "", false
-	r.Position = place(sectionStanding, r.Skill, r.Events, r.AgentID)
+	r.Position = place(sectionRanked, r.Skill, r.Events, r.AgentID)
 	if r.Reference {
 		return
 	}

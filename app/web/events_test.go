@@ -61,7 +61,7 @@ func TestEvent(t *testing.T) {
 		})
 		h.establish()
 		h.publish("It is number one", "ev/1 ü-0001", 0.4)
-		if err := leaderboard.NewCounter(db, func() time.Time { return h.now }).CountAll(t.Context()); err != nil {
+		if err := leaderboard.NewConsensusCounter(db, func() time.Time { return h.now }).CountAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r := h.get("/events/ev%2F1%20%C3%BC")

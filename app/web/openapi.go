@@ -78,7 +78,7 @@ func operation(op contract.Operation) (pages.Operation, error) {
 	for _, ref := range op.Parameters {
 		p := ref.Value
 		o.Parameters = append(o.Parameters, pages.Property{
-			Name: p.Name, Type: typeName(p.Schema) + in(p.In), Ref: refName(p.Schema), Required: p.Required, Text: sentence(p.Description, p.Schema),
+			Name: p.Name, Type: typeName(p.Schema) + placeSuffix(p.In), Ref: refName(p.Schema), Required: p.Required, Text: sentence(p.Description, p.Schema),
 		})
 	}
 	if response := op.Responses.Status(200); response != nil {
@@ -92,7 +92,7 @@ func operation(op contract.Operation) (pages.Operation, error) {
 	return o, nil
 }
 
-func in(place string) string {
+func placeSuffix(place string) string {
 	if place == "query" {
 		return ""
 	}

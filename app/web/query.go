@@ -31,7 +31,7 @@ type address struct {
 // readAddress reads the named parameters and ignores all others.
 func readAddress(c *fiber.Ctx, names ...string) (address, error) {
 	a := address{path: c.Route().Path, values: url.Values{}}
-	if of(c) {
+	if hasSubject(c) {
 		a.path = strings.Clone(c.Path())
 	}
 	for _, name := range names {

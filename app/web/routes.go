@@ -93,7 +93,7 @@ func costOfPage(c *fiber.Ctx, a address) httpserver.Cost {
 	switch {
 	case a.get("q") != "":
 		return httpserver.Search
-	case a.narrowed() || of(c):
+	case a.narrowed() || hasSubject(c):
 		return httpserver.Page
 	}
 	return httpserver.Shared
@@ -101,7 +101,7 @@ func costOfPage(c *fiber.Ctx, a address) httpserver.Cost {
 
 func costOfPicture(c *fiber.Ctx, _ address) httpserver.Cost {
 	switch path := c.Route().Path; {
-	case !of(c):
+	case !hasSubject(c):
 		return httpserver.Shared
 	case strings.HasSuffix(path, ".png"):
 		return httpserver.Drawing
@@ -109,5 +109,5 @@ func costOfPicture(c *fiber.Ctx, _ address) httpserver.Cost {
 	return httpserver.Page
 }
 
-// of returns whether the page's path contains a parameter, which names what the page is about.
-func of(c *fiber.Ctx) bool { return strings.Contains(c.Route().Path, ":") }
+// hasSubject reports whether the page's path contains a parameter, which names what the page is about.
+func hasSubject(c *fiber.Ctx) bool { return strings.Contains(c.Route().Path, ":") }
