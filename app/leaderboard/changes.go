@@ -129,7 +129,7 @@ func (c *changes) altered(ctx context.Context, db bun.IDB) error {
 		return fmt.Errorf("read altered agents: %w", err)
 	}
 	for _, id := range ids {
-		c.agents[id], c.everywhere = true, true
+		c.agents[id] = true
 	}
 	return nil
 }

@@ -111,7 +111,8 @@ func (v *consent) allow() error {
 	if err == nil && who.Session {
 		err = problem.InvalidCredentials("Send the API key itself (pc_…), not a token.")
 	}
-	refusal, refused := errors.AsType[*problem.Error](v.failed(err))
+	err = v.failed(err)
+	refusal, refused := errors.AsType[*problem.Error](err)
 	switch {
 	case refused && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden):
 		p := v.props()
@@ -119,20 +120,13 @@ func (v *consent) allow() error {
 		v.c.Status(http.StatusUnprocessableEntity)
 		return v.show(p)
 	case err != nil:
-		return v.failedOr(refusal, err)
+		return err
 	}
 	location, err := v.SignIn.Approve(v.c.UserContext(), v.request, who, v.granted())
 	if err != nil {
 		return err
 	}
 	return v.c.Redirect(location, http.StatusSeeOther)
-}
-
-func (v *consent) failedOr(refusal *problem.Error, err error) error {
-	if refusal != nil {
-		return refusal
-	}
-	return err
 }
 
 // granted returns the scopes that the person allows.

@@ -97,11 +97,11 @@ func (s *Site) registerGuide(page func(path string, h pageHandler, parameters ..
 	page("/docs/updates", alone(s.docsUpdates))
 	page("/docs/errors", alone(s.docsErrors))
 	page("/docs/limits", alone(s.docsLimits))
-	page("/docs/mcp", alone(s.docsText("mcp", "The operations of the API as tools of the Model Context Protocol.", guideFacts{})))
+	page("/docs/mcp", alone(s.docsText("mcp", "The operations of the API as tools of the Model Context Protocol.")))
 	page("/docs/clients", alone(s.docsClients))
-	page("/docs/backtest", alone(s.docsText("backtest", "Test a bot on past questions, without leaks.", guideFacts{})))
-	page("/docs/metaculus", alone(s.docsText("metaculus", "Run bots written for forecasting-tools unchanged.", guideFacts{})))
-	page("/docs/changelog", alone(s.docsText("changelog", "What changed in the API, newest first.", guideFacts{})))
+	page("/docs/backtest", alone(s.docsText("backtest", "Test a bot on past questions, without leaks.")))
+	page("/docs/metaculus", alone(s.docsText("metaculus", "Run bots written for forecasting-tools unchanged.")))
+	page("/docs/changelog", alone(s.docsText("changelog", "What changed in the API, newest first.")))
 }
 
 // first renders the ways to a first prediction. The tab with the id chosen is open.
@@ -220,25 +220,25 @@ func renderGuide(name string, facts guideFacts) (html string, headings []pages.H
 }
 
 func (s *Site) docsClients(c *fiber.Ctx) error {
-	facts := guideFacts{}
 	bot, err := guideFiles.ReadFile("guide/bot.py")
 	if err != nil {
 		return err
 	}
+	facts := s.guideFacts()
 	facts.Bot = string(bot)
-	return s.docsText("clients", "Programs to start from, one file each, and the commands of the binary.", facts)(c)
+	return s.showText(c, "clients", "Programs to start from, one file each, and the commands of the binary.", facts)
 }
 
-// docsText is a page that consists of one text. more holds facts that only this page needs.
-func (s *Site) docsText(name, lede string, more guideFacts) fiber.Handler {
-	return func(c *fiber.Ctx) error {
-		facts := s.guideFacts()
-		facts.Bot = more.Bot
-		p := pages.GuideTextProps{Guide: s.guideFrame("/docs/"+name, lede)}
-		var err error
-		if p.HTML, p.Guide.Contents, err = renderGuide(name, facts); err != nil {
-			return err
-		}
-		return show(c, pages.GuideText(p))
+// docsText is a page that consists of one text.
+func (s *Site) docsText(name, lede string) fiber.Handler {
+	return func(c *fiber.Ctx) error { return s.showText(c, name, lede, s.guideFacts()) }
+}
+
+func (s *Site) showText(c *fiber.Ctx, name, lede string, facts guideFacts) error {
+	p := pages.GuideTextProps{Guide: s.guideFrame("/docs/"+name, lede)}
+	var err error
+	if p.HTML, p.Guide.Contents, err = renderGuide(name, facts); err != nil {
+		return err
 	}
+	return show(c, pages.GuideText(p))
 }
