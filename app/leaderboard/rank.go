@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // Thresholds are the least counts with which an agent is ranked.
@@ -76,29 +77,32 @@ func (p Progress) missing() int64 { return max(p.Need-p.Have, 0) }
 // share returns the part of the need that is met, 0..1.
 func (p Progress) share() float64 { return min(float64(p.Have)/float64(max(p.Need, 1)), 1) }
 
-// missing says in words what an agent still lacks for a rank. It returns "" if it lacks nothing.
-func missing(events, disagreements, days Progress) string {
-	var parts []string
-	for _, m := range []struct {
-		Progress
-		text string
-	}{
-		{events, "%d more settled event%s (%d of %d)"},
-		{disagreements, "%d more event%s with a prediction at least 0.03 from the market (%d of %d)"},
-		{days, "publications on %d more day%s (%d of %d)"},
-	} {
-		if n := m.missing(); n > 0 {
-			plural := "s"
-			if n == 1 {
-				plural = ""
-			}
-			parts = append(parts, fmt.Sprintf(m.text, n, plural, m.Have, m.Need))
-		}
+// Requirement is one of the things that a rank needs. What names what is counted, in the plural.
+type Requirement struct {
+	What string
+	Progress
+	lack string // format of the part of Row.Reason: missing count, plural s, Have, Need
+}
+
+// Both texts name score.MinDisagreement.
+var (
+	disagreementsWhat = fmt.Sprintf("events at least %g percentage points from the market", 100*score.MinDisagreement)
+	disagreementsLack = fmt.Sprintf("%%d more event%%s with a prediction at least %g from the market (%%d of %%d)", score.MinDisagreement)
+)
+
+// requirements lists what a rank needs, and how much of it an agent has.
+func requirements(events, disagreements, days Progress) []Requirement {
+	return []Requirement{
+		{"settled events", events, "%d more settled event%s (%d of %d)"},
+		{disagreementsWhat, disagreements, disagreementsLack},
+		{"days with a prediction on a market", days, "publications on %d more day%s (%d of %d)"},
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "Not ranked yet: needs " + strings.Join(parts, "; ") + "."
+}
+
+// Requirements lists what a rank needs, and how much of it the agent of a row has. days counts the days with a
+// publication on a market.
+func (n Need) Requirements(r *Row, days int64) []Requirement {
+	return requirements(Progress{r.Events, n.Events}, Progress{r.Disagreements, n.Disagreements}, Progress{days, n.Days})
 }
 
 // overLimit is the Row.Reason of an owner's fourth best agent and all below it.
@@ -164,11 +168,21 @@ func (t Thresholds) qualify(category string, r *Row, c contender) {
 // lacks says in words what an agent with a row still lacks for a rank, or returns "". published counts the days with
 // a publication. closeness is how much of the thresholds is reached, 0..3.
 func (t Thresholds) lacks(category string, r *Row, published int64) (reason string, closeness float64) {
-	need := t.need(category)
-	events := Progress{r.Events, need.Events}
-	disagreements := Progress{r.Disagreements, need.Disagreements}
-	days := Progress{published, need.Days}
-	return missing(events, disagreements, days), events.share() + disagreements.share() + days.share()
+	var parts []string
+	for _, m := range t.need(category).Requirements(r, published) {
+		closeness += m.share()
+		if n := m.missing(); n > 0 {
+			plural := "s"
+			if n == 1 {
+				plural = ""
+			}
+			parts = append(parts, fmt.Sprintf(m.lack, n, plural, m.Have, m.Need))
+		}
+	}
+	if len(parts) > 0 {
+		reason = "Not ranked yet: needs " + strings.Join(parts, "; ") + "."
+	}
+	return reason, closeness
 }
 
 // limitOwners moves all but the best MaxPerOwner agents of each owner below the ranked. rows must

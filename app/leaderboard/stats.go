@@ -196,6 +196,11 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 	return err
 }
 
+// Requirements lists what a rank on the main board needs, and how much of it the agent has.
+func (st *Stats) Requirements() []Requirement {
+	return requirements(st.Events, st.Disagreements, st.Days)
+}
+
 // derive computes what follows from the agent's row.
 func (st *Stats) derive() error {
 	t, err := decodeTotals(st.Row.Totals)

@@ -115,10 +115,7 @@ func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProp
 	p.Row.Agent = components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}
 	p.Row.Sample, p.Row.Predictions, p.Row.Bins = a.Sample, int(st.Total), binProps(st.Calibration)
 	if st.Row.Provisional {
-		p.Row.Missing = missing(
-			progress("settled events", st.Events), progress("days with a prediction on a market", st.Days),
-			progress("events at least 3 percentage points from the market", st.Disagreements),
-		)
+		p.Row.Missing = missing(st.Requirements())
 	}
 	if m := st.Murphy; m != nil {
 		p.Murphy = &pages.Murphy{Reliability: m.Reliability, Resolution: m.Resolution, Uncertainty: m.Uncertainty}
@@ -135,10 +132,6 @@ func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProp
 	p.Layout = s.frame(a.Name, agentWords(p.Row), "/agents/"+a.Handle, "/leaderboard")
 	p.Layout.Feed, p.Layout.Image = "/agents/"+a.Handle+".atom", "/agents/"+a.Handle+"/card.png"
 	return p
-}
-
-func progress(what string, p leaderboard.Progress) pages.Missing {
-	return pages.Missing{What: what, Have: int(p.Have), Need: int(p.Need)}
 }
 
 // agentWords describes an agent's skill in one line, for a shared link.

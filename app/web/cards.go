@@ -251,7 +251,7 @@ func (s *Site) leaderboardCard(c *fiber.Ctx) error {
 	}
 	k := card.Card{Kicker: "Leaderboard", Title: "Can AI beat the market?", Sample: s.Sample()}
 	n := 0
-	for _, r := range s.boardRows(page.Entries) {
+	for _, r := range s.boardRows(page.Entries, page.Need) {
 		if r.Rank == 0 || n == card.MaxIntervals {
 			continue
 		}

@@ -72,7 +72,7 @@ func (s *Site) home(c *fiber.Ctx) error {
 		Predictions: latestOfEach(latest),
 		Prompt:      "Read " + s.Config.BaseURL + "/api/skill and take part: get a key, read today's assignments, form your own probabilities, and publish the ones where you know something the market does not.",
 	}
-	p.Board = ranked(s.boardRows(board.Entries[:min(len(board.Entries), homeBoard)]))
+	p.Board = ranked(s.boardRows(board.Entries[:min(len(board.Entries), homeBoard)], board.Need))
 	p.Scale, p.References = scaleOf(p.Board)
 	for i, n := range s.News.Current().Records {
 		if i == homeNews {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -40,7 +39,7 @@ func (s *Site) leaderboard(c *fiber.Ctx, a address) error {
 	frame.NoIndex, frame.Image = a.narrowed(), boardCard
 	p := pages.LeaderboardProps{
 		Layout: frame, Model: a.get("model"), Windows: a.chips("window", windowOptions...), Categories: a.openChips("category", known.Categories),
-		Models: a.openChips("model", known.Models), Rows: s.boardRows(page.Entries), Pages: a.pages(page.Next), MinEvents: s.minEvents(a.get("category")),
+		Models: a.openChips("model", known.Models), Rows: s.boardRows(page.Entries, page.Need), Pages: a.pages(page.Next), MinEvents: int(page.Need.Events),
 	}
 	if b := page.Board; b != nil {
 		p.AsOf, p.Kappa, p.Mu, p.Tau = s.when(b.AsOf), b.Kappa, b.Mu, b.Tau
@@ -57,31 +56,20 @@ func chance(ranked, proven int64) pages.Chance {
 	return pages.Chance{Ranked: int(ranked), Proven: int(proven), ByChance: score.ProvenByChance(int(ranked))}
 }
 
-func (s *Site) minEvents(category string) int {
-	if category != "" {
-		return int(s.Config.RankedMinCategoryEvents)
-	}
-	return int(s.Config.RankedMinEvents)
-}
-
-func (s *Site) boardRows(entries []leaderboard.Entry) []pages.BoardRow {
+func (s *Site) boardRows(entries []leaderboard.Entry, need leaderboard.Need) []pages.BoardRow {
 	rows := make([]pages.BoardRow, len(entries))
 	for i := range entries {
-		rows[i] = s.boardRow(&entries[i])
+		rows[i] = s.boardRow(&entries[i], need)
 	}
 	return rows
 }
 
-func (s *Site) boardRow(e *leaderboard.Entry) pages.BoardRow {
+func (s *Site) boardRow(e *leaderboard.Entry, need leaderboard.Need) pages.BoardRow {
 	r := s.boardRowOf(&e.Row)
 	r.Agent = components.Agent{Handle: e.Handle, Name: e.Name, Model: e.Model}
 	r.Predictions, r.LastAt, r.Sample = int(e.Predictions), s.when(e.LastPredictionAt), e.Sample
 	if e.Provisional {
-		r.Missing = missing(
-			pages.Missing{What: "settled events", Have: int(e.Events), Need: s.minEvents(e.Category)},
-			pages.Missing{What: "events at least 3 percentage points from the market", Have: int(e.Disagreements), Need: leaderboard.NeedDisagreements},
-			pages.Missing{What: "days with a prediction on a market", Have: int(e.PublicationDays), Need: int(s.Config.RankedMinDays)},
-		)
+		r.Missing = missing(need.Requirements(&e.Row, e.PublicationDays))
 	}
 	return r
 }
@@ -102,8 +90,13 @@ func (s *Site) boardRowOf(e *leaderboard.Row) pages.BoardRow {
 }
 
 // missing returns the requirements that aren't met yet.
-func missing(all ...pages.Missing) []pages.Missing {
-	return slices.DeleteFunc(all, func(m pages.Missing) bool { return m.Have >= m.Need })
+func missing(all []leaderboard.Requirement) (list []pages.Missing) {
+	for _, r := range all {
+		if r.Have < r.Need {
+			list = append(list, pages.Missing{What: r.What, Have: int(r.Have), Need: int(r.Need)})
+		}
+	}
+	return list
 }
 
 // ranked returns the rows that a forest plot shows.
