@@ -28,6 +28,8 @@ var synonyms = []struct {
 	{"putaway", regexp.MustCompile(`\bputAway\b`), "hide", nil, nil},
 	{"takeout", regexp.MustCompile(`\btakeOut\b`), "show", nil, nil},
 	{"desk", regexp.MustCompile(`\b[dD]esk\b`), "the admin pages", nil, nil},
+	{"stand", regexp.MustCompile(`\bstands? (higher|lower)\b`), "rank higher", nil, nil},
+	{"restore", regexp.MustCompile(`\b[rR]estore(Prediction|Text)\b|\b(hid|hides?|hidden) (or|and) restore`), "show; a database is restored", nil, nil},
 	{
 		"standing",
 		regexp.MustCompile(`(?i)\bstandings\b|standing_id|standingColumns|standingPrediction|type standing\b|\bstanding (prediction|forecast|score)`),
@@ -98,6 +100,8 @@ func TestSynonymsAreFound(t *testing.T) {
 	for text, found := range map[string]bool{
 		"a.Veil": true, "unveiled": true, "surveillance": false, "science desks": false,
 		"yardsticks": true, "type Desk struct": true, "desktop": false,
+		"others stand higher": true, "if the index stands above 100": false,
+		"RestorePrediction(": true, "hidden or restored": true, "restore predictions from a backup": false,
 		"FROM standings AS s": true, "an open prediction": false, "standing orders": false,
 		"JOIN forecasts AS p": true, "type Forecast struct": true, "each agent forecasts": false,
 		"publish forecasts with evidence": true, "when asked to forecast": false, "events that both forecast": false,

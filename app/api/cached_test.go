@@ -439,7 +439,7 @@ func TestEveryWriteShows(t *testing.T) {
 			{"tick", func() error { change(0, func(m *market.Market) { m.Prices = []float64{0.5, 0.5} }); return nil }, "listAssignments getMarket listEvents getEvent listPrices"},
 			{"boards", func() error { return b.Boards.Rebuild(t.Context()) }, "getLeaderboard getAgent compareAgents"},
 			{"hide a text", func() error { return acts.HidePrediction(t.Context(), act, must(id)) }, "listPredictions getPrediction getMarket"},
-			{"show a text", func() error { return acts.RestorePrediction(t.Context(), act, must(id)) }, "listPredictions getPrediction getMarket"},
+			{"show a text", func() error { return acts.ShowPrediction(t.Context(), act, must(id)) }, "listPredictions getPrediction getMarket"},
 			{"hide an agent's texts", func() error {
 				_, err := acts.SetTexts(t.Context(), act, "ada", agent.TextsHidden)
 				return err

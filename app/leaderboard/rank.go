@@ -106,7 +106,7 @@ func (n Need) Requirements(r *Row, days int64) []Requirement {
 }
 
 // overLimit is the Row.Reason of an owner's fourth best agent and all below it.
-var overLimit = fmt.Sprintf("Not ranked: at most %d agents of one owner are ranked, and %d others of this owner stand higher.", MaxPerOwner, MaxPerOwner)
+var overLimit = fmt.Sprintf("Not ranked: at most %d agents of one owner are ranked, and %d others of this owner rank higher.", MaxPerOwner, MaxPerOwner)
 
 // newRow returns the row of an agent without its rank.
 func newRow(w Window, category string, s *sums, prior Prior, c contender) *Row {

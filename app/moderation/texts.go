@@ -70,9 +70,9 @@ func (s *Service) HidePrediction(ctx context.Context, act Act, id uuid.UUID) err
 	return s.setHidden(ctx, act, id, true, audit.Entry{Action: audit.TextHidden, Before: "shown", After: "hidden"})
 }
 
-// RestorePrediction shows the text of a prediction again. Reason and refusals are as for
+// ShowPrediction shows the text of a prediction again. Reason and refusals are as for
 // HidePrediction.
-func (s *Service) RestorePrediction(ctx context.Context, act Act, id uuid.UUID) error {
+func (s *Service) ShowPrediction(ctx context.Context, act Act, id uuid.UUID) error {
 	return s.setHidden(ctx, act, id, false, audit.Entry{Action: audit.TextShown, Before: "hidden", After: "shown"})
 }
 

@@ -36,7 +36,7 @@ func TestHiddenTextsLeaveTheArchive(t *testing.T) {
 		if err := service(db).HidePrediction(t.Context(), act, ids[0]); err == nil {
 			t.Error("hidden twice")
 		}
-		if err := service(db).RestorePrediction(t.Context(), act, ids[0]); err != nil {
+		if err := service(db).ShowPrediction(t.Context(), act, ids[0]); err != nil {
 			t.Fatal(err)
 		}
 		requested()

@@ -114,7 +114,7 @@ func (s *Site) readChoices(ctx context.Context) (leaderboard.Choices, error) {
 	})
 }
 
-// Forget drops every text in memory, after an admin hid or restored one. It drops the pages last,
+// Forget drops every text in memory, after an admin hid or showed one. It drops the pages last,
 // so that no page rendered later uses older choices.
 func (s *Site) Forget() {
 	s.choices.Forget()

@@ -207,7 +207,7 @@ func (d *Site) setHidden(v *visit) error {
 	if err != nil {
 		return err
 	}
-	act, word := d.Moderation.RestorePrediction, "shown"
+	act, word := d.Moderation.ShowPrediction, "shown"
 	if v.form("hidden") == "true" {
 		act, word = d.Moderation.HidePrediction, "hidden"
 	}
