@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -158,12 +161,15 @@ func (t *tool) send(given map[string]json.RawMessage) (*fasthttp.Request, error)
 		if err != nil {
 			return nil, fmt.Errorf("%s %w", name, err)
 		}
+		if t.is(name, openapi3.TypeInteger) {
+			value = whole(value)
+		}
 		switch {
 		case in == "path" && (value == "" || value == "." || value == ".."):
 			return nil, fmt.Errorf("%s is missing: send the value that another tool's answer gives for it", name)
 		case in == "path":
 			path = strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1)
-		case string(given[name]) == "null" && t.isFlag(name):
+		case string(given[name]) == "null" && t.is(name, openapi3.TypeBoolean): // null may mean either, and a publication can't be taken back
 			return nil, fmt.Errorf("%s must be true or false, not null; leave it out for false", name)
 		case given[name] == nil || string(given[name]) == "null":
 		case in == "query":
@@ -189,10 +195,10 @@ func (t *tool) send(given map[string]json.RawMessage) (*fasthttp.Request, error)
 	return request, nil
 }
 
-// isFlag reports whether an argument is true or false. Null may mean either, and a publication can't be taken back.
-func (t *tool) isFlag(name string) bool {
+// is reports whether an argument has a type of JSON Schema.
+func (t *tool) is(name, kind string) bool {
 	p := t.schema.Properties[name]
-	return p != nil && p.Value != nil && p.Value.Type.Is("boolean")
+	return p != nil && p.Value != nil && p.Value.Type.Is(kind)
 }
 
 // scalar formats a value for a parameter of an address.
@@ -208,6 +214,16 @@ func scalar(value json.RawMessage) (string, error) {
 		return "", fmt.Errorf("must be one value")
 	}
 	return string(value), nil // a number or a boolean, as it was written
+}
+
+// whole writes a whole number without a fraction and an exponent: JSON Schema counts 24.0 and 2.4e1 as integers, and the
+// API doesn't. Anything else is returned as it is.
+func whole(value string) string {
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || !strings.ContainsAny(value, ".eE") || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
+		return value
+	}
+	return strconv.FormatInt(int64(n), 10)
 }
 
 // headerName is the inverse of argumentName.

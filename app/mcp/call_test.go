@@ -22,15 +22,21 @@ func TestArgumentsAreOneObject(t *testing.T) {
 	}
 }
 
-// TestNumbersStayAsWritten checks that a number that no float can hold is sent unchanged, so that the
-// refusal of the API names it.
-func TestNumbersStayAsWritten(t *testing.T) {
+// TestNumbers checks that whole numbers are sent as integers where the schema has an integer, and that a number that no
+// float can hold is sent unchanged, so that the refusal of the API names it.
+func TestNumbers(t *testing.T) {
 	t.Parallel()
-	schema := &openapi3.Schema{Properties: openapi3.Schemas{"q": openapi3.NewSchemaRef("", openapi3.NewStringSchema())}}
-	list := &tool{schema: schema, name: "list", method: "GET", path: "/p", parameters: map[string]string{"q": "query"}}
-	for written, want := range map[string]string{"1e400": "/p?q=1e400", "0.50": "/p?q=0.50", "true": "/p?q=true", `"a b"`: "/p?q=a+b", "null": "/p"} {
-		r, _, err := list.request(json.RawMessage(`{"q": ` + written + `}`))
-		if err != nil || string(r.RequestURI()) != want {
+	schema := &openapi3.Schema{Properties: openapi3.Schemas{
+		"q": openapi3.NewSchemaRef("", openapi3.NewStringSchema()), "n": openapi3.NewSchemaRef("", openapi3.NewIntegerSchema()),
+	}}
+	list := &tool{schema: schema, name: "list", method: "GET", path: "/p", parameters: map[string]string{"q": "query", "n": "query"}}
+	for written, want := range map[string]string{
+		`"q": 1e400`: "q=1e400", `"q": 0.50`: "q=0.50", `"q": 24.0`: "q=24.0", `"q": true`: "q=true", `"q": "a b"`: "q=a+b", `"q": null`: "",
+		`"n": 24`: "n=24", `"n": 24.0`: "n=24", `"n": 2.4e1`: "n=24", `"n": -2E0`: "n=-2", `"n": 2.4`: "n=2.4", `"n": 1e400`: "n=1e400",
+		`"n": 1e30`: "n=1e30", `"n": "a.b"`: "n=a.b", `"n": "NaN"`: "n=NaN", `"n": true`: "n=true", `"n": null`: "",
+	} {
+		r, _, err := list.request(json.RawMessage(`{` + written + `}`))
+		if err != nil || string(r.URI().QueryString()) != want {
 			t.Errorf("%s: %s, %v", written, r.RequestURI(), err)
 		}
 	}
