@@ -252,6 +252,11 @@ func (m *model) publishes(t *testing.T, p *process, key string) {
 			t.Errorf("%s %v: %v", field, value, got)
 		}
 	}
+	forecast["idempotencyKey"] = "a b"
+	if got, refused := m.use("publishPrediction", forecast); !refused || dig(got, "code") == nil || !strings.Contains(fmt.Sprint(got), "idempotencyKey") ||
+		strings.Contains(fmt.Sprint(got), "Idempotency-Key") {
+		t.Errorf("a key with a space: %v", got)
+	}
 	_, stats := p.call("GET", "/api/stats", key, nil)
 	if got, _ := m.use("getStats", nil); dig(got, "stats", "agent", "handle") != dig(stats, "stats", "agent", "handle") || dig(got, "stats", "agent", "handle") == nil {
 		t.Errorf("stats %v, by HTTP %v", got, stats)

@@ -81,7 +81,7 @@ func (s *Server) call(ctx context.Context, t *tool, arguments json.RawMessage) (
 	}
 	response := s.ask(ctx, request)
 	if status := response.StatusCode(); status >= fiber.StatusBadRequest {
-		return "", "", &refusedError{status, string(response.Body())}
+		return "", "", &refusedError{status, t.reword(string(response.Body()))}
 	}
 	if age, stale := httpserver.StaleAge(&response.Header); stale {
 		note = "This answer is the last good copy, made " + age + " s ago, because a newer one can't be made now."
@@ -175,7 +175,7 @@ func (t *tool) send(given map[string]json.RawMessage) (*fasthttp.Request, error)
 		case in == "query":
 			query.Set(name, value)
 		default:
-			request.Header.Set(headerName(name), value)
+			request.Header.Set(t.headers[name], value)
 		}
 		delete(given, name)
 	}
@@ -224,16 +224,4 @@ func whole(value string) string {
 		return value
 	}
 	return strconv.FormatInt(int64(n), 10)
-}
-
-// headerName is the inverse of argumentName.
-func headerName(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if i > 0 && r >= 'A' && r <= 'Z' {
-			b.WriteByte('-')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

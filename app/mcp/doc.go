@@ -5,6 +5,7 @@
 // against the caller's address. Rules, limits, usage, answers and refusals are therefore the API's own, and
 // a new operation is a new tool.
 //
-// There is one difference: text that others wrote at any length, which the document marks with x-untrusted,
+// There are two differences. Descriptions and refusals name tools and arguments where the API names calls and headers.
+// And text that others wrote at any length, which the document marks with x-untrusted,
 // is moved to a field named untrusted. Lists contain it only if the caller asks for it.
 package mcp

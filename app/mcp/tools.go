@@ -38,6 +38,8 @@ type tool struct {
 	name, title, description string
 	method, path             string            // path as in openapi.yaml: "/api/agents/{handle}"
 	parameters               map[string]string // from an argument's name to its place: "path", "query", "header" or include
+	headers                  map[string]string // from an argument's name to the header that it is sent as
+	calls                    map[string]string // the tools by the calls that they make
 	body                     bool              // the other arguments are the fields of the body
 	schema                   *openapi3.Schema  // of the arguments
 	output                   *openapi3.Schema  // of the structured content
@@ -58,7 +60,7 @@ func readTools() ([]*tool, error) {
 			continue
 		}
 		t := &tool{
-			name: o.OperationID, title: o.Summary, method: o.Method, path: o.Path, parameters: map[string]string{},
+			name: o.OperationID, title: o.Summary, method: o.Method, path: o.Path, parameters: map[string]string{}, headers: map[string]string{},
 			public: o.Method == http.MethodGet && o.Bearer() != contract.Required,
 		}
 		if t.public { // other answers hold the caller's own texts
@@ -68,6 +70,11 @@ func readTools() ([]*tool, error) {
 		t.takeArguments(o)
 		t.describe(o)
 		tools = append(tools, t)
+	}
+	calls := callsOf(tools)
+	for _, t := range tools {
+		t.calls = calls
+		t.rewordAll()
 	}
 	return tools, nil
 }
@@ -113,7 +120,10 @@ func (t *tool) takeArguments(o contract.Operation) {
 		schema := contract.Inline(p.Schema)
 		plain(schema, false, false)
 		if p.Description != "" {
-			schema.Value.Description = p.Description
+			schema.Value.Description = withoutHTTP(p.Description, p.Extensions)
+		}
+		if p.In == openapi3.ParameterInHeader {
+			t.headers[name] = p.Name
 		}
 		t.schema.Properties[name], t.parameters[name] = schema, p.In
 		if p.Required {
@@ -145,7 +155,7 @@ func argumentName(name string) string {
 
 // describe writes the description. If lists leave texts out, it also adds the argument include.
 func (t *tool) describe(o contract.Operation) {
-	about := []string{strings.TrimSpace(o.Summary + ".\n\n" + o.Description)}
+	about := []string{strings.TrimSpace(o.Summary + ".\n\n" + withoutHTTP(o.Description, o.Extensions))}
 	if o.Bearer() == contract.Required {
 		about = append(about, "Needs an API key, which is the bearer of this connection and never an argument.")
 	}

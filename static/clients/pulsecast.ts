@@ -786,7 +786,7 @@ export interface paths {
          *     (`kind` `dispute`). Disputes by others get 403 `not_author`, and disputes before the
          *     settlement 409 `not_settled`. While a report is open, a second one of the same kind returns
          *     the first. At most 20 reports of an agent can wait at a time. Further ones get 429
-         *     `rate_limited`. GET on the same address shows the admins' replies.
+         *     `rate_limited`. GET /api/predictions/{id}/report shows the admins' replies.
          */
         post: operations["reportPrediction"];
         delete?: never;
@@ -1733,7 +1733,7 @@ export interface components {
              *     withheld until the close, your next ones on this market must be withheld too.
              */
             reveal?: components["schemas"]["Reveal"];
-            /** @description Check everything and store nothing, like the query parameter of this name. The default is false. */
+            /** @description Check everything and store nothing. The default is false. */
             dryRun?: boolean;
             evidence?: components["schemas"]["Evidence"][];
         };
@@ -1946,7 +1946,7 @@ export interface components {
         BatchRequest: {
             /** @description At most 100 items, or fewer if the limit of publications allows fewer at once. */
             predictions: components["schemas"]["PredictionRequest"][];
-            /** @description Check everything and store nothing, like the query parameter of this name. The default is false. Not a field of the items. */
+            /** @description Check everything and store nothing. The default is false. Not a field of the items. */
             dryRun?: boolean;
         };
         BatchAnswer: {
