@@ -2,11 +2,9 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -52,6 +50,10 @@ func (s *Server) speak(h *httpserver.Server, speaker func() (fiber.Handler, erro
 			return invalid(fiber.StatusBadRequest, "Send one JSON-RPC message per request. "+
 				"Batches are not accepted: version 2025-06-18 of the protocol removed them.")
 		}
+		m, wrong := readMessage(c.Body())
+		if wrong != nil {
+			return m.refuse(c, wrong)
+		}
 		speak, err := speaker()
 		if err != nil {
 			return err
@@ -71,7 +73,7 @@ func (s *Server) speak(h *httpserver.Server, speaker func() (fiber.Handler, erro
 		if err := speak(c); err != nil {
 			return err
 		}
-		return refusal(c)
+		return m.restate(c)
 	}
 }
 
@@ -136,16 +138,6 @@ func loopback(host string) bool {
 	name := (&url.URL{Host: host}).Hostname()
 	addr, err := netip.ParseAddr(name)
 	return name == "localhost" || (err == nil && addr.IsLoopback())
-}
-
-// refusal turns the SDK's early refusals, which are plain text, into the form of all other refusals.
-func refusal(c *fiber.Ctx) error {
-	status := c.Response().StatusCode()
-	if status < fiber.StatusBadRequest || json.Valid(c.Response().Body()) {
-		return nil
-	}
-	text := strings.TrimSpace(string(bytes.ToValidUTF8(c.Response().Body(), nil)))
-	return invalid(status, "This is not a valid request of the Model Context Protocol: "+text+".")
 }
 
 func invalid(status int, detail string) error {

@@ -2,14 +2,17 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/valyala/fasthttp"
 
@@ -98,7 +101,7 @@ func (s *Server) build(tools []*tool, public bool) (*sdk.Server, error) {
 			Completions: &sdk.CompletionCapabilities{},
 		},
 	})
-	server.AddReceivingMiddleware(refuseStrangeURIs, payForTools)
+	server.AddReceivingMiddleware(refuseStrangeURIs, payForTools, explainCursor)
 	byName := map[string]*tool{}
 	for _, t := range tools {
 		byName[t.name] = t
@@ -127,6 +130,17 @@ func payForTools(next sdk.MethodHandler) sdk.MethodHandler {
 			}
 		}
 		return next(ctx, method, r)
+	}
+}
+
+// explainCursor says what to send instead of a cursor that isn't the server's.
+func explainCursor(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		result, err := next(ctx, method, r)
+		if wrong, ok := errors.AsType[*jsonrpc.Error](err); ok && wrong.Message == "invalid params" && strings.HasSuffix(method, "/list") {
+			return nil, invalidParams("cursor is not one of this server. Leave it out: each list has one page.")
+		}
+		return result, err
 	}
 }
 
