@@ -129,7 +129,7 @@ func (p *proxy) refuseLong(line []byte) {
 // pass posts one message and writes the answer.
 func (p *proxy) pass(ctx context.Context, line []byte) {
 	var m message
-	if err := json.Unmarshal(line, &m); err != nil {
+	if err := json.Unmarshal(line, &m); err != nil && !mistyped(err) {
 		p.fail(message{ID: json.RawMessage("null")}, codeParseError, "This line is not one JSON-RPC message.", nil)
 		return
 	}
@@ -146,6 +146,13 @@ func (p *proxy) pass(ctx context.Context, line []byte) {
 		p.learn(&m, answer)
 		p.write(answer)
 	}
+}
+
+// mistyped reports whether a message only has a member of another type than the proxy reads. The installation says what
+// is wrong with it.
+func mistyped(err error) bool {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	return ok && wrong.Field != ""
 }
 
 // learn stores the protocol version that the installation chose.

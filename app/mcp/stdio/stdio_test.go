@@ -43,3 +43,26 @@ func TestLongMessages(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestOddMembersArePassedOn checks that a message whose params or method have another type than the proxy reads is
+// answered by the installation, which knows the id.
+func TestOddMembersArePassedOn(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	t.Cleanup(s.Close)
+	messages := []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":[1]}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":"x","name":"getStats"}}`,
+		`{"jsonrpc":"2.0","id":4,"method":5}`,
+	}
+	var out strings.Builder
+	if err := Run(t.Context(), Options{BaseURL: s.URL, In: strings.NewReader(strings.Join(messages, "\n")), Out: &out, Log: t.Output()}); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSpace(out.String()), "\n")
+	slices.Sort(got)
+	if !slices.Equal(got, messages) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+}
