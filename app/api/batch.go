@@ -186,7 +186,7 @@ func (a *API) readBatchItem(raw json.RawMessage) (item prediction.BatchItem) {
 		body.fail("dryRun", "belongs beside predictions, not in an item: it applies to the whole batch")
 	}
 	item.Draft, _, item.Warnings = readDraft(body)
-	if wrong := body.merge(item.Draft.Check(a.Now())); len(wrong) > 0 {
+	if wrong := checkDraft(body, &item.Draft, a.Now()); len(wrong) > 0 {
 		item.Refused = problem.InvalidPrediction(wrong...)
 	}
 	return item

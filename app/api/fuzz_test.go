@@ -60,7 +60,7 @@ func FuzzPublish(f *testing.F) {
 			return
 		}
 		draft, _, warnings := readDraft(o)
-		if wrong := o.merge(draft.Check(now)); len(wrong) > 0 {
+		if wrong := checkDraft(o, &draft, now); len(wrong) > 0 {
 			refusedWell(t, problem.InvalidPrediction(wrong...))
 			return
 		}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
@@ -42,7 +44,7 @@ func (a *API) publish(c *fiber.Ctx) error {
 	draft, dry, unknown := readDraft(body)
 	dry = dry || dryRun == "true"
 	var refused error
-	if wrong := body.merge(draft.Check(a.Now())); len(wrong) > 0 {
+	if wrong := checkDraft(body, &draft, a.Now()); len(wrong) > 0 {
 		// A repeat gets its first answer, even if its horizon has passed meanwhile.
 		if refused = problem.InvalidPrediction(wrong...); key == "" || dry {
 			return refused
@@ -102,6 +104,31 @@ func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string
 		}
 	}
 	return d, dryRun, unknownFields(unknown)
+}
+
+// checkDraft returns what is wrong with a draft and with the body that it was read from.
+func checkDraft(body *object, d *prediction.Draft, now time.Time) []problem.Field {
+	return body.merge(slices.DeleteFunc(d.Check(now), func(f problem.Field) bool { return body.explains(f.Field) }))
+}
+
+// explains reports whether a field is missing only because the body was refused: its name is misspelled, or it may be left
+// out with a market and the body's market is refused.
+func (o *object) explains(missing string) bool {
+	if o.has(missing) {
+		return false
+	}
+	within, known := "", draftFields
+	if end := strings.LastIndexByte(missing, '.'); end >= 0 {
+		within, known = missing[:end+1], evidenceFields
+	}
+	return slices.ContainsFunc(o.wrong, func(f problem.Field) bool {
+		name, ok := strings.CutPrefix(f.Field, within)
+		if !ok {
+			return false
+		}
+		meant := within + intended(name, known)
+		return meant == missing || (meant == "marketId" && (missing == "title" || missing == "horizonAt"))
+	})
 }
 
 // maxUnknown bounds how many unknown or misspelled fields of an object an answer names, because the answer is kept
