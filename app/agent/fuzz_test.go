@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 // FuzzHandleFrom checks that HandleFrom returns a valid handle for every name.
@@ -41,7 +43,7 @@ func FuzzNames(f *testing.F) {
 		if message := checkSpelling(name); message != "" {
 			return
 		}
-		if strings.ContainsFunc(name, invisible) {
+		if strings.ContainsFunc(name, plaintext.Invisible) {
 			t.Errorf("%q has an invisible character", name)
 		}
 		if strings.Contains(strings.ToLower(name), "pulsecast") && !names.keepsBack(name) {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -205,7 +206,7 @@ func skeleton(name string) string {
 func checkSpelling(name string) string {
 	for _, r := range name {
 		switch {
-		case invisible(r):
+		case plaintext.Invisible(r):
 			return fmt.Sprintf("has the invisible character U+%04X; leave it out", r)
 		case r != ' ' && unicode.Is(unicode.Zs, r):
 			return fmt.Sprintf("has the space U+%04X; send a plain space", r)
@@ -227,12 +228,6 @@ var smallCapitals = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x0262, Hi: 0x026A, Stride: 8}, {Lo: 0x0274, Hi: 0x0280, Stride: 12}, {Lo: 0x028F, Hi: 0x0299, Stride: 10},
 	{Lo: 0x029C, Hi: 0x029F, Stride: 3}, {Lo: 0x1D00, Hi: 0x1D2B, Stride: 1}, {Lo: 0xA730, Hi: 0xA731, Stride: 1},
 }}
-
-// invisible reports whether a character is invisible: a format character such as the zero-width
-// space, a tag, a variation selector or a filler.
-func invisible(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == '\u2800'
-}
 
 // words splits a name at everything but letters, marks and digits.
 func words(name string) []string {

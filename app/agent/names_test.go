@@ -56,7 +56,7 @@ func TestNames(t *testing.T) {
 			"Market\U000e0067":     "invisible character U+E0067",
 			"Mar\u00adket":         "invisible character U+00AD",
 			"Mar\u034fket":         "invisible character U+034F",
-			"\u3164":               "invisible character U+3164",
+			"\u3164":               "is required",
 			"My\u00a0agent":        "space U+00A0",
 			"Pulsecast Official":   "reserved for the service",
 			"PuIsecast":            "reserved for the service",

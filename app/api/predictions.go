@@ -17,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -83,7 +84,7 @@ func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string
 		Category: body.text("category"), Model: body.text("model"),
 		MarketID: body.text("marketId"), Outcome: body.text("outcome"), Reveal: prediction.Reveal(body.text("reveal")),
 	}
-	if raw, sent := body.value("title"); sent && raw[0] == '"' && strings.TrimSpace(d.Title) == "" {
+	if raw, sent := body.value("title"); sent && raw[0] == '"' && plaintext.Blank(d.Title) {
 		body.fail("title", "is required: send 1 to %d characters, or leave it out with a marketId", prediction.MaxTitle)
 	}
 	if raw, sent := body.value("reveal"); sent && raw[0] == '"' && d.Reveal == "" { // "now" can't be taken back

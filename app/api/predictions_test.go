@@ -27,6 +27,10 @@ func TestPublishRefuses(t *testing.T) {
 	}{
 		{"no title", map[string]any{"title": nil}, "title", "required"},
 		{"empty title", map[string]any{"title": "  "}, "title", "required"},
+		{"invisible title", map[string]any{"title": "\u200b"}, "title", "required"},
+		{"invisible title of a market", map[string]any{"title": "\u2060 ", "marketId": "no-such"}, "title", "required"},
+		{"invisible thesis", map[string]any{"thesis": "\u2060\n\u200b"}, "thesis", "required"},
+		{"evidence with an invisible title", evidence("\u200b", "https://example.org"), "evidence[0].title", "required"},
 		{"null title", map[string]any{"title": nil}, "title", "required"},
 		{"title of another type", map[string]any{"title": 7}, "title", "must be a string, got a number"},
 		{"NUL in title", map[string]any{"title": "a\x00b"}, "title", "U+0000"},

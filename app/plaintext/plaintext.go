@@ -33,9 +33,14 @@ func Check(s string, multiline bool) string {
 }
 
 // CheckLength is like Check, and also refuses a text with fewer than least or more than most
-// characters. With least 0, the text may be left out.
+// characters. With least 0, the text may be left out. Otherwise a text that shows nothing counts as
+// left out.
 func CheckLength(s string, least, most int, multiline bool) string {
-	switch n := utf8.RuneCountInString(s); {
+	n := utf8.RuneCountInString(s)
+	if least > 0 && n <= most && Blank(s) {
+		n = 0
+	}
+	switch {
 	case n >= least && n <= most:
 		return Check(s, multiline)
 	case n > most:
@@ -44,6 +49,17 @@ func CheckLength(s string, least, most int, multiline bool) string {
 		return fmt.Sprintf("must be %d to %d characters, got %d", least, most, n)
 	}
 	return fmt.Sprintf("is required: send %d to %d characters", least, most)
+}
+
+// Blank reports whether a text has only spaces and invisible characters.
+func Blank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !Invisible(r) })
+}
+
+// Invisible reports whether a character is invisible: a format character such as the zero-width
+// space, a tag, a variation selector or a filler.
+func Invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == '\u2800'
 }
 
 // Cut shortens a text to at most most characters, the last of which is an ellipsis. A text that is

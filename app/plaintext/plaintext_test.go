@@ -145,6 +145,13 @@ func TestCheckLength(t *testing.T) {
 		{"äöü", 1, 3, ""},
 		{"äöüß", 1, 3, "may be at most 3 characters, got 4"},
 		{"a\nb", 1, 3, "has a line break; send a single line"},
+		{" ", 1, 3, "is required: send 1 to 3 characters"},
+		{"\u200b", 1, 3, "is required: send 1 to 3 characters"},
+		{"\u2060 \ufe0f", 1, 3, "is required: send 1 to 3 characters"},
+		{"\u3164\u2800\u00a0", 2, 3, "is required: send 2 to 3 characters"},
+		{"\U000e0061\u200d", 0, 3, ""},
+		{"\u200ba", 1, 3, ""},
+		{"\u0301", 1, 3, ""},
 	} {
 		if got := plaintext.CheckLength(c.text, c.least, c.most, false); got != c.want {
 			t.Errorf("%q, %d to %d: got %q, want %q", c.text, c.least, c.most, got, c.want)

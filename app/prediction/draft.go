@@ -51,12 +51,12 @@ type Draft struct {
 
 // Check normalises the draft (white space, letter case of the category, defaults) and returns all its errors.
 func (d *Draft) Check(now time.Time) []problem.Field {
-	d.Title = strings.TrimSpace(d.Title)
-	d.Thesis = strings.TrimSpace(d.Thesis)
-	d.Model = strings.TrimSpace(d.Model)
+	d.Title = trimmed(d.Title)
+	d.Thesis = trimmed(d.Thesis)
+	d.Model = trimmed(d.Model)
 	d.Outcome = strings.TrimSpace(d.Outcome)
 	d.MarketID = strings.TrimSpace(d.MarketID)
-	d.Category = strings.ToLower(strings.TrimSpace(d.Category))
+	d.Category = strings.ToLower(trimmed(d.Category))
 	if d.Category == "" {
 		d.Category = DefaultCategory
 	}
@@ -76,6 +76,14 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 	c.evidence(d.Evidence)
 	c.reveal(d)
 	return c.fields
+}
+
+// trimmed returns a text without the space around it, and "" for one that shows nothing.
+func trimmed(text string) string {
+	if plaintext.Blank(text) {
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 // reveal checks the value of reveal. Whether the prediction has a market is known only later, because its title
