@@ -11,6 +11,7 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"github.com/PuerkitoBio/goquery"
 	"github.com/gofiber/fiber/v2"
+	"golang.org/x/net/html"
 )
 
 const markdownType = "text/markdown"
@@ -23,8 +24,13 @@ func prefersMarkdown(c *fiber.Ctx) bool {
 	return c.Accepts(fiber.MIMETextHTML, markdownType) == markdownType
 }
 
-// noText selects elements that make sense only on a screen.
-const noText = "script, style, svg, form, button, input, select, .visually-hidden, .toc, .thumb, nav[aria-label='Pages']"
+const (
+	// noText selects elements that make sense only on a screen: .narrow-note repeats columns for phones, and a legend
+	// belongs to a picture.
+	noText = "script, style, svg, form, button, input, select, .visually-hidden, .narrow-note, .legend, .toc, .thumb, nav[aria-label='Pages']"
+	// inline selects elements that only styles keep apart from the next one.
+	inline = "a, abbr, b, bdi, em, i, small, span, strong, time"
+)
 
 var markdownConverter = converter.NewConverter(
 	converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()),
@@ -32,8 +38,8 @@ var markdownConverter = converter.NewConverter(
 
 // pageMarkdown returns the banners of a page as quotes, and below them its main part as Markdown. Links become
 // absolute.
-func pageMarkdown(html []byte, address string) ([]byte, error) {
-	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(html))
+func pageMarkdown(page []byte, address string) ([]byte, error) {
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", address, err)
 	}
@@ -41,6 +47,11 @@ func pageMarkdown(html []byte, address string) ([]byte, error) {
 	main.Find(noText).Remove()
 	main.Find(".tabs > label").Each(func(_ int, label *goquery.Selection) {
 		label.ReplaceWithHtml("<h3>" + label.Text() + "</h3>")
+	})
+	main.Find(inline).Each(func(_ int, s *goquery.Selection) {
+		if next := s.Nodes[0].NextSibling; next != nil && next.Type == html.ElementNode {
+			s.AfterHtml(" ")
+		}
 	})
 	text, err := markdownConverter.ConvertNode(main.Nodes[0], converter.WithDomain(address))
 	if err != nil {
