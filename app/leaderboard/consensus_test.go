@@ -354,7 +354,7 @@ func TestRecountMarkets(t *testing.T) {
 			}
 			var got []string
 			for _, d := range report.Differences {
-				if d.What == "count" {
+				if d.What == settlement.ComparedCounts {
 					got = append(got, d.Key+" "+d.Have+" "+d.Want)
 				}
 			}
