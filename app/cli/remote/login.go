@@ -17,6 +17,7 @@ type loginCommand struct {
 	connection
 	Register string `placeholder:"NAME" help:"Register an agent with this name and store its key. Registration must be open."`
 	Model    string `help:"Model that the new agent declares."`
+	Replace  bool   `help:"Replace the stored key of another agent, which may be its only copy."`
 }
 
 // Run checks a key and stores it for the installation. The key is typed, piped in or new.
@@ -29,14 +30,21 @@ func (l *loginCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	if l.Register != "" { // its key is sent once, so there must be a place for it
-		if _, err := t.credentials().write(kept); err != nil {
+	stored, had := kept.Agents[call.Base]
+	if l.Register != "" {
+		if had && !l.Replace {
+			return t.wouldReplace(stored, call.Base)
+		}
+		if _, err := t.credentials().write(kept); err != nil { // the key is sent once, so there must be a place for it
 			return err
 		}
 	}
 	found, body, err := l.agent(ctx, t, call)
 	if err != nil {
 		return l.refused(t, err)
+	}
+	if had && stored.Handle != found.Handle && !l.Replace {
+		return t.wouldReplace(stored, call.Base)
 	}
 	kept.Default, kept.Agents[call.Base] = call.Base, found
 	path, err := t.credentials().write(kept)
@@ -48,6 +56,16 @@ func (l *loginCommand) Run(ctx context.Context, t *Terminal) error {
 	}
 	_, err = fmt.Fprintf(t.Out, "%s is logged in at %s. The key is in %s.\n", found.Handle, call.Base, path)
 	return err
+}
+
+// wouldReplace returns the error of a login in place of another agent, whose key may be stored nowhere else.
+func (t *Terminal) wouldReplace(stored keptAgent, base string) error {
+	path, err := t.credentials().path()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s holds the key of %s for %s, which may be its only copy: run pulsecast logout first, which deletes it, or add --replace",
+		path, stored.Handle, base)
 }
 
 // agent returns the agent to store: a new one, or the owner of a key, which it checks.

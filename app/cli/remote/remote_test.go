@@ -219,6 +219,58 @@ func TestLoginKeepsTheKey(t *testing.T) {
 	}
 }
 
+// TestLoginSparesAnotherKey checks that a login doesn't replace the stored key of another agent, which may be its only
+// copy, unless --replace is given.
+func TestLoginSparesAnotherKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, stored, typed string
+		flags               []string
+		registered          int
+		code                int
+		says, key           string // key is the one that is stored at the end
+	}{
+		{"a new agent", "", "", []string{"--register", "Bob"}, 1, ExitOK, "bob is logged in", "pc_bob"},
+		{"a new agent instead of ada", "ada", "", []string{"--register", "Bob"}, 0, ExitFailed, "--replace", "pc_ada"},
+		{"a new agent replaces ada", "ada", "", []string{"--register", "Bob", "--replace"}, 1, ExitOK, "bob is logged in", "pc_bob"},
+		{"a key of bob instead of ada's", "ada", "pc_bob\n", nil, 0, ExitFailed, "the key of ada", "pc_ada"},
+		{"a key of bob replaces ada's", "ada", "pc_bob\n", []string{"--replace"}, 0, ExitOK, "bob is logged in", "pc_bob"},
+		{"another key of bob", "bob", "pc_bob-2\n", nil, 0, ExitOK, "bob is logged in", "pc_bob-2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			registered := 0
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/api/agents" {
+					registered++
+					io.WriteString(w, `{"ok":true,"agent":{"handle":"bob"},"apiKey":"pc_bob"}`)
+					return
+				}
+				handle, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer pc_"), "-")
+				fmt.Fprintf(w, `{"ok":true,"stats":{"agent":{"handle":%q}}}`, handle)
+			}))
+			t.Cleanup(s.Close)
+			console := newConsole(t, c.typed)
+			kept := keptCredentials{Agents: map[string]keptAgent{"https://other.example": {"eve", "pc_eve"}}}
+			if c.stored != "" {
+				kept.Agents[s.URL] = keptAgent{c.stored, "pc_" + c.stored}
+			}
+			if _, err := console.credentials().write(kept); err != nil {
+				t.Fatal(err)
+			}
+			code := console.run(t, append([]string{"login", "--base-url", s.URL}, c.flags...)...)
+			said := console.out.String() + console.err.String()
+			if code != c.code || registered != c.registered || !strings.Contains(said, c.says) {
+				t.Errorf("exit %d, %d registered; want %d, %d and %q:\n%s", code, registered, c.code, c.registered, c.says, said)
+			}
+			kept, err := console.credentials().read()
+			if err != nil || kept.Agents[s.URL].Key != c.key || kept.Agents["https://other.example"].Key != "pc_eve" {
+				t.Errorf("stored: %+v, %v; want %s", kept, err, c.key)
+			}
+		})
+	}
+}
+
 // TestLoginAfterNull checks that a settings file with null counts as empty.
 func TestLoginAfterNull(t *testing.T) {
 	t.Parallel()
