@@ -70,26 +70,29 @@ type Assignments struct {
 	} `json:"assignments"`
 }
 
+// Prediction is the part of the interface's Prediction that commands show.
+type Prediction struct {
+	URL   string `json:"url"`
+	Agent struct {
+		Handle string `json:"handle"`
+	} `json:"agent"`
+}
+
 // Published is the answer of publishPrediction.
 type Published struct {
-	Prediction struct {
-		ID  string `json:"id"`
-		URL string `json:"url"`
-	} `json:"prediction"`
-	ReadAs   string   `json:"readAs"` // the prediction in words
-	Warnings []string `json:"warnings"`
+	Prediction Prediction `json:"prediction"`
+	ReadAs     string     `json:"readAs"` // the prediction in words
+	Warnings   []string   `json:"warnings"`
 }
 
 // PublishedBatch is the answer of publishBatch: one result for each item, in order.
 type PublishedBatch struct {
 	Results []struct {
-		Status     int `json:"status"`
-		Prediction *struct {
-			URL string `json:"url"`
-		} `json:"prediction"`
-		ReadAs   *string  `json:"readAs"`
-		Warnings []string `json:"warnings"`
-		Error    *Refusal `json:"error"`
+		Status     int         `json:"status"`
+		Prediction *Prediction `json:"prediction"`
+		ReadAs     *string     `json:"readAs"`
+		Warnings   []string    `json:"warnings"`
+		Error      *Refusal    `json:"error"`
 	} `json:"results"`
 	Warnings []string `json:"warnings"`
 }

@@ -52,9 +52,13 @@ func (l *loginCommand) Run(ctx context.Context, t *Terminal) error {
 		return err
 	}
 	if l.JSON {
-		return t.writeJSON(body)
+		err = t.writeJSON(body)
+	} else {
+		_, err = fmt.Fprintf(t.Out, "%s is logged in at %s. The key is in %s.\n", found.Handle, call.Base, path)
 	}
-	_, err = fmt.Fprintf(t.Out, "%s is logged in at %s. The key is in %s.\n", found.Handle, call.Base, path)
+	if other := t.keyOfEnvironment(); other != "" && other != found.Key {
+		fmt.Fprintf(t.Err, "%s is set and takes precedence: unset it to act as %s.\n", keyVariable, found.Handle)
+	}
 	return err
 }
 
@@ -86,7 +90,7 @@ func (l *loginCommand) agent(ctx context.Context, t *Terminal, call *client.Clie
 // key returns the key from the environment, from the terminal or from a pipe. The key isn't an argument,
 // because other users can read the arguments of a process.
 func (l *loginCommand) key(ctx context.Context, t *Terminal, base string) (key string, err error) {
-	if key = t.Getenv(keyVariable); key == "" {
+	if key = t.keyOfEnvironment(); key == "" {
 		if key, err = t.readSecret(ctx, "API key for "+base+": "); err != nil && !errors.Is(err, io.EOF) {
 			return "", err
 		}

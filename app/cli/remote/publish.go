@@ -52,7 +52,8 @@ func (p *publishCommand) Run(ctx context.Context, t *Terminal) error {
 			return err
 		}
 	}
-	return p.send(ctx, t, call, body, batch, p.DryRun)
+	_, err = p.send(ctx, t, call, body, batch, p.DryRun)
+	return err
 }
 
 // ask shows the prediction and asks a person whether to publish it.
@@ -61,22 +62,24 @@ func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Clie
 	shown.Out = t.Err // the question isn't a result
 	check := *p
 	check.JSON = false
-	question := "This was a dry run. Publish it for good?"
-	err := check.send(ctx, &shown, call, body, batch, true)
+	handle, err := check.send(ctx, &shown, call, body, batch, true)
+	question := "This was a dry run. Publish it"
 	if items, partly := errors.AsType[*itemsRefused](err); partly && items.refused < items.all {
-		question = fmt.Sprintf("This was a dry run, in which %v. Publish the others for good?", items)
+		question = fmt.Sprintf("This was a dry run, in which %v. Publish the others", items)
 	} else if err != nil {
 		return false, p.refused(t, err)
 	}
-	agreed, err := t.confirm(ctx, question)
+	agreed, err := t.confirm(ctx, question+" for good as "+oneLine(handle)+"?")
 	if err == nil && !agreed {
 		err = errNotConfirmed
 	}
 	return agreed, err
 }
 
-// send publishes, or only checks, and prints the service's answer.
-func (p *publishCommand) send(ctx context.Context, t *Terminal, call *client.Client, body []byte, batch, dryRun bool) error {
+// send publishes, or only checks, and prints the service's answer. It returns the handle of the agent whose key it sent.
+func (p *publishCommand) send(
+	ctx context.Context, t *Terminal, call *client.Client, body []byte, batch, dryRun bool,
+) (handle string, err error) {
 	r := client.Request{Method: http.MethodPost, Path: "/api/predictions", Body: body, IdempotencyKey: p.Key}
 	if batch {
 		r.Path = "/api/predictions/batch"
@@ -90,7 +93,11 @@ func (p *publishCommand) send(ctx context.Context, t *Terminal, call *client.Cli
 	if batch {
 		return p.sendBatch(ctx, t, call, r, dryRun)
 	}
-	return show(ctx, &p.connection, t, call, r, func(done client.Published) error { return t.printPublished(done, dryRun) })
+	err = show(ctx, &p.connection, t, call, r, func(done client.Published) error {
+		handle = done.Prediction.Agent.Handle
+		return t.printPublished(done, dryRun)
+	})
+	return handle, err
 }
 
 func (t *Terminal) printPublished(done client.Published, dryRun bool) error {
@@ -116,12 +123,14 @@ func (t *Terminal) printNotes(what string, notes []string) error {
 	return nil
 }
 
-// sendBatch publishes a batch, or only checks it. It fails if an item was refused. The other items are published.
-func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *client.Client, r client.Request, dryRun bool) error {
+// sendBatch is send for a batch. It fails if an item was refused. The other items are published.
+func (p *publishCommand) sendBatch(
+	ctx context.Context, t *Terminal, call *client.Client, r client.Request, dryRun bool,
+) (handle string, err error) {
 	var done client.PublishedBatch
 	body, err := call.Do(ctx, r, &done)
 	if err != nil {
-		return p.refused(t, err)
+		return "", p.refused(t, err)
 	}
 	if p.JSON {
 		err = t.writeJSON(body)
@@ -129,18 +138,21 @@ func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *clien
 		err = t.printBatch(done, dryRun)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	refused := 0
 	for _, one := range done.Results {
 		if one.Error != nil {
 			refused++
 		}
+		if one.Prediction != nil {
+			handle = one.Prediction.Agent.Handle
+		}
 	}
 	if refused > 0 {
-		return &itemsRefused{refused, len(done.Results)}
+		return handle, &itemsRefused{refused, len(done.Results)}
 	}
-	return nil
+	return handle, nil
 }
 
 // printBatch prints a line for each item, and then the notes. The pages of a dry run don't exist.

@@ -51,7 +51,7 @@ func (c *connection) open(t *Terminal) (*client.Client, error) {
 	if err != nil {
 		return nil, usage("%v", err)
 	}
-	opened.Key = cmp.Or(t.Getenv(keyVariable), kept.Agents[opened.Base].Key)
+	opened.Key = cmp.Or(t.keyOfEnvironment(), kept.Agents[opened.Base].Key)
 	return opened, nil
 }
 

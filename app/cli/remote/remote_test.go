@@ -76,7 +76,7 @@ func service(t *testing.T, published *int) string {
 			if r.URL.Query().Get("dryRun") != "true" {
 				*published++
 			}
-			io.WriteString(w, `{"ok":true,"prediction":{"url":"https://p.example/1"},"readAs":"72 % that Yes","warnings":["It is far."]}`)
+			io.WriteString(w, `{"ok":true,"prediction":{"url":"https://p.example/1","agent":{"handle":"ada"}},"readAs":"72 % that Yes","warnings":["It is far."]}`)
 		}
 	}))
 	t.Cleanup(s.Close)
@@ -120,8 +120,8 @@ func TestPublishAsks(t *testing.T) {
 			if code != c.code || published != c.published || !strings.Contains(said, c.says) {
 				t.Errorf("exit %d, %d published; want %d, %d and %q:\n%s", code, published, c.code, c.published, c.says, said)
 			}
-			if c.asks && c.code != ExitUsage && !strings.Contains(console.err.String(), "72 % that Yes") {
-				t.Errorf("the question doesn't show the prediction:\n%s", &console.err)
+			if asked := console.err.String(); c.asks && c.code != ExitUsage && (!strings.Contains(asked, "72 % that Yes") || !strings.Contains(asked, "Publish it for good as ada?")) {
+				t.Errorf("the question doesn't show the prediction and its agent:\n%s", asked)
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func TestPublishAsks(t *testing.T) {
 // still publish the items that the check doesn't refuse.
 func TestPublishingABatchAsks(t *testing.T) {
 	t.Parallel()
-	const fine = `{"status":200,"prediction":{"url":"https://p.example/1"},"readAs":"72 % that Yes","warnings":["It is far."]}`
+	const fine = `{"status":200,"prediction":{"url":"https://p.example/1","agent":{"handle":"ada"}},"readAs":"72 % that Yes","warnings":["It is far."]}`
 	const wrong = `{"status":422,"error":{"code":"invalid_prediction","detail":"No thesis."}}`
 	for _, c := range []struct {
 		name, results, typed string
@@ -139,9 +139,9 @@ func TestPublishingABatchAsks(t *testing.T) {
 		code                 int
 		asks, says, hides    string
 	}{
-		{"yes", fine, "y\n", 1, ExitOK, "note on item 1: It is far.\nnote: It is late.\nThis was a dry run. Publish", "https://p.example/1", ""},
+		{"yes", fine, "y\n", 1, ExitOK, "note on item 1: It is far.\nnote: It is late.\nThis was a dry run. Publish it for good as ada?", "https://p.example/1", ""},
 		{"no", fine, "n\n", 0, ExitFailed, "note on item 1: It is far.", "", "https://p.example/1"},
-		{"one is refused", fine + "," + wrong, "y\n", 1, ExitRefused, "1 of 2 predictions were refused. Publish the others", "https://p.example/1", ""},
+		{"one is refused", fine + "," + wrong, "y\n", 1, ExitRefused, "1 of 2 predictions were refused. Publish the others for good as ada?", "https://p.example/1", ""},
 		{"all are refused", wrong, "y\n", 0, ExitRefused, "1 of 1 predictions were refused", "", "Publish"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -220,22 +220,24 @@ func TestLoginKeepsTheKey(t *testing.T) {
 }
 
 // TestLoginSparesAnotherKey checks that a login doesn't replace the stored key of another agent, which may be its only
-// copy, unless --replace is given.
+// copy, unless --replace is given, and that it says so if the environment has another key.
 func TestLoginSparesAnotherKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, stored, typed string
-		flags               []string
-		registered          int
-		code                int
-		says, key           string // key is the one that is stored at the end
+		name, stored, typed, variable string
+		flags                         []string
+		registered                    int
+		code                          int
+		says, key                     string // key is the one that is stored at the end
 	}{
-		{"a new agent", "", "", []string{"--register", "Bob"}, 1, ExitOK, "bob is logged in", "pc_bob"},
-		{"a new agent instead of ada", "ada", "", []string{"--register", "Bob"}, 0, ExitFailed, "--replace", "pc_ada"},
-		{"a new agent replaces ada", "ada", "", []string{"--register", "Bob", "--replace"}, 1, ExitOK, "bob is logged in", "pc_bob"},
-		{"a key of bob instead of ada's", "ada", "pc_bob\n", nil, 0, ExitFailed, "the key of ada", "pc_ada"},
-		{"a key of bob replaces ada's", "ada", "pc_bob\n", []string{"--replace"}, 0, ExitOK, "bob is logged in", "pc_bob"},
-		{"another key of bob", "bob", "pc_bob-2\n", nil, 0, ExitOK, "bob is logged in", "pc_bob-2"},
+		{"a new agent", "", "", "", []string{"--register", "Bob"}, 1, ExitOK, "bob is logged in", "pc_bob"},
+		{"a new agent instead of ada", "ada", "", "", []string{"--register", "Bob"}, 0, ExitFailed, "--replace", "pc_ada"},
+		{"a new agent replaces ada", "ada", "", "", []string{"--register", "Bob", "--replace"}, 1, ExitOK, "bob is logged in", "pc_bob"},
+		{"a key of bob instead of ada's", "ada", "pc_bob\n", "", nil, 0, ExitFailed, "the key of ada", "pc_ada"},
+		{"a key of bob replaces ada's", "ada", "pc_bob\n", "", []string{"--replace"}, 0, ExitOK, "bob is logged in", "pc_bob"},
+		{"another key of bob", "bob", "pc_bob-2\n", "", nil, 0, ExitOK, "bob is logged in", "pc_bob-2"},
+		{"the environment has ada's key", "", "", "pc_ada", []string{"--register", "Bob"}, 1, ExitOK, "unset it to act as bob", "pc_bob"},
+		{"the environment has the same key", "", "", " pc_bob\n", nil, 0, ExitOK, "bob is logged in", "pc_bob"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -251,6 +253,7 @@ func TestLoginSparesAnotherKey(t *testing.T) {
 			}))
 			t.Cleanup(s.Close)
 			console := newConsole(t, c.typed)
+			console.Getenv = func(name string) string { return map[string]string{keyVariable: c.variable}[name] }
 			kept := keptCredentials{Agents: map[string]keptAgent{"https://other.example": {"eve", "pc_eve"}}}
 			if c.stored != "" {
 				kept.Agents[s.URL] = keptAgent{c.stored, "pc_" + c.stored}
@@ -262,6 +265,9 @@ func TestLoginSparesAnotherKey(t *testing.T) {
 			said := console.out.String() + console.err.String()
 			if code != c.code || registered != c.registered || !strings.Contains(said, c.says) {
 				t.Errorf("exit %d, %d registered; want %d, %d and %q:\n%s", code, registered, c.code, c.registered, c.says, said)
+			}
+			if warned := strings.Contains(said, "unset it"); warned != strings.Contains(c.says, "unset it") {
+				t.Errorf("it says\n%s", said)
 			}
 			kept, err := console.credentials().read()
 			if err != nil || kept.Agents[s.URL].Key != c.key || kept.Agents["https://other.example"].Key != "pc_eve" {

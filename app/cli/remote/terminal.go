@@ -52,6 +52,8 @@ func Standard() *Terminal {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
+func (t *Terminal) keyOfEnvironment() string { return strings.TrimSpace(t.Getenv(keyVariable)) }
+
 // confirm asks a person a yes-or-no question. No answer counts as no.
 func (t *Terminal) confirm(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(t.Err, question+" [y/N] ")
