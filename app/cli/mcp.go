@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pulsecast/pulsecast/app/client"
 	"github.com/pulsecast/pulsecast/app/mcp/stdio"
 	"github.com/pulsecast/pulsecast/app/version"
 )
@@ -21,8 +22,12 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	key, err := client.ParseKey(c.APIKey)
+	if err != nil {
+		return err
+	}
 	return stdio.Run(ctx, stdio.Options{
-		BaseURL: base, Key: c.APIKey, Version: version.Build(), In: os.Stdin, Out: os.Stdout, Log: os.Stderr,
+		BaseURL: base, Key: key, Version: version.Build(), In: os.Stdin, Out: os.Stdout, Log: os.Stderr,
 	})
 }
 

@@ -37,20 +37,32 @@ var errTooLong = errors.New("is too long")
 type Client struct {
 	// Base is the address of the installation, without a slash at its end.
 	Base string
-	// Key is an API key or a session token, or "" for requests that need none.
+	// Key is an API key or a session token, or "" for requests that need none; see ParseKey.
 	Key string
 
 	http *http.Client
 }
 
-// New returns a client of the installation at base. It fails if base isn't an http(s) address.
-func New(base, key string) (*Client, error) {
+// New returns a client without a key of the installation at base. It fails if base isn't an http(s) address.
+func New(base string) (*Client, error) {
 	base = strings.TrimRight(base, "/")
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.RawQuery != "" {
 		return nil, fmt.Errorf("%q is not an http(s) address, such as https://pulsecast.example", base)
 	}
-	return &Client{Base: base, Key: strings.TrimSpace(key), http: &http.Client{CheckRedirect: refuseRedirect}}, nil
+	return &Client{Base: base, http: &http.Client{CheckRedirect: refuseRedirect}}, nil
+}
+
+// ParseKey returns a key without the space around it, such as the line end of a file. It refuses a key that a header
+// can't hold as a bearer.
+func ParseKey(s string) (string, error) {
+	key := strings.TrimSpace(s)
+	for i, r := range []rune(key) {
+		if r <= ' ' || r > '~' {
+			return "", fmt.Errorf("character %d of the API key is %q, which no key has: copy the key again, alone and in one line", i+1, r)
+		}
+	}
+	return key, nil
 }
 
 // refuseRedirect keeps the key from being sent to an address that the caller didn't choose.

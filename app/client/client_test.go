@@ -44,10 +44,11 @@ func (s *scripted) requests() []*http.Request {
 
 func (s *scripted) client(t *testing.T) *Client {
 	t.Helper()
-	c, err := New(s.URL+"/", " pc_key\n")
+	c, err := New(s.URL + "/")
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Key = "pc_key"
 	return c
 }
 
@@ -185,8 +186,29 @@ func TestWaitTooLong(t *testing.T) {
 func TestNewRefusesOtherAddresses(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "pulsecast.example", "ftp://pulsecast.example", "https://", "https://a.example?b"} {
-		if _, err := New(base, ""); err == nil {
+		if _, err := New(base); err == nil {
 			t.Errorf("%q is accepted", base)
+		}
+	}
+}
+
+func TestParseKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ given, want, refusal string }{
+		{"pc_key", "pc_key", ""},
+		{" pc_key\r\n", "pc_key", ""},
+		{"", "", ""},
+		{"\n", "", ""},
+		{"a.b-c_d~e+f/g=", "a.b-c_d~e+f/g=", ""},
+		{"pc_one\npc_two", "", `character 7 of the API key is '\n'`},
+		{"pc_one two", "", "' '"},
+		{"pc_\x00", "", `'\x00'`},
+		{"pc_é", "", "'é'"},
+		{"“pc_key”", "", "character 1"},
+	} {
+		key, err := ParseKey(c.given)
+		if c.refusal == "" && (err != nil || key != c.want) || c.refusal != "" && (err == nil || !strings.Contains(err.Error(), c.refusal)) {
+			t.Errorf("%q gives %q, %v; want %q, %q", c.given, key, err, c.want, c.refusal)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/pulsecast/pulsecast/app/client"
 )
@@ -26,7 +25,7 @@ func (l *loginCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return err
 	}
-	call, err := client.New(cmp.Or(l.BaseURL, kept.Default, defaultBase), "")
+	call, err := client.New(cmp.Or(l.BaseURL, kept.Default, defaultBase))
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -95,7 +94,10 @@ func (l *loginCommand) key(ctx context.Context, t *Terminal, base string) (key s
 			return "", err
 		}
 	}
-	if key = strings.TrimSpace(key); key != "" {
+	if key, err = client.ParseKey(key); err != nil {
+		return "", usage("%v", err)
+	}
+	if key != "" {
 		return key, nil
 	}
 	return "", usage("no key was given: type it, pipe it in, set %s, or add --register NAME", keyVariable)
@@ -122,7 +124,7 @@ func (l *logoutCommand) Run(t *Terminal) error {
 	if err != nil {
 		return err
 	}
-	call, err := client.New(cmp.Or(l.BaseURL, kept.Default, defaultBase), "")
+	call, err := client.New(cmp.Or(l.BaseURL, kept.Default, defaultBase))
 	if err != nil {
 		return usage("%v", err)
 	}

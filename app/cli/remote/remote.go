@@ -47,11 +47,13 @@ func (c *connection) open(t *Terminal) (*client.Client, error) {
 		return nil, err
 	}
 	base := cmp.Or(c.BaseURL, kept.Default, defaultBase)
-	opened, err := client.New(base, "")
+	opened, err := client.New(base)
 	if err != nil {
 		return nil, usage("%v", err)
 	}
-	opened.Key = cmp.Or(t.keyOfEnvironment(), kept.Agents[opened.Base].Key)
+	if opened.Key, err = client.ParseKey(cmp.Or(t.keyOfEnvironment(), kept.Agents[opened.Base].Key)); err != nil {
+		return nil, usage("%v", err)
+	}
 	return opened, nil
 }
 

@@ -277,6 +277,30 @@ func TestLoginSparesAnotherKey(t *testing.T) {
 	}
 }
 
+// TestUnfitKey checks that a key that no header can hold is refused as such, wherever it comes from, and that nothing is
+// sent.
+func TestUnfitKey(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s was sent", r.Method, r.URL) }))
+	t.Cleanup(s.Close)
+	const unfit = "pc_one\npc_two"
+	for _, c := range []struct{ name, variable, stored, typed, command string }{
+		{"in the environment", unfit, "", "", "review"},
+		{"at a login", unfit, "", "", "login"},
+		{"typed", "", "", "pc_\x00\n", "login"},
+		{"stored", "", unfit, "", "review"},
+	} {
+		console := newConsole(t, c.typed)
+		console.Getenv = func(name string) string { return map[string]string{keyVariable: c.variable}[name] }
+		if _, err := console.credentials().write(keptCredentials{Agents: map[string]keptAgent{s.URL: {"ada", c.stored}}}); err != nil {
+			t.Fatal(err)
+		}
+		if code := console.run(t, c.command, "--base-url", s.URL); code != ExitUsage || !strings.Contains(console.err.String(), "of the API key is") {
+			t.Errorf("%s: exit %d\n%s", c.name, code, &console.err)
+		}
+	}
+}
+
 // TestLoginAfterNull checks that a settings file with null counts as empty.
 func TestLoginAfterNull(t *testing.T) {
 	t.Parallel()
