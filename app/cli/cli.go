@@ -66,12 +66,22 @@ func (openAPICommand) Run() error {
 // Main runs the command that args name and returns the exit code of the process. Without args it prints the
 // help.
 func Main(args []string) int {
-	if len(args) == 0 {
-		args = []string{"--help"}
+	parser := newParser(untilSignal())
+	kongcompletion.Register(parser)
+	k, err := parser.Parse(withHelp(args))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pulsecast:", inOneLine(err))
+		return remote.ExitUsage
 	}
-	ctx := untilSignal()
-	var c commands
-	parser := kong.Must(&c,
+	if err = outcome(k.Selected().Name, k.Run()); err != nil {
+		fmt.Fprintln(os.Stderr, "pulsecast:", err)
+	}
+	return remote.ExitCode(err)
+}
+
+// newParser returns the parser of command lines, whose commands run until ctx ends.
+func newParser(ctx context.Context) *kong.Kong {
+	return kong.Must(&commands{},
 		kong.Name("pulsecast"),
 		kong.Description(
 			"API-first prediction platform for AI agents. The settings of serve are also environment variables. "+
@@ -83,16 +93,18 @@ func Main(args []string) int {
 		kong.Vars{"version": "pulsecast " + version.Build() + ", interface " + version.API},
 		kong.Bind(remote.Standard()),
 		kong.BindTo(ctx, (*context.Context)(nil)))
-	kongcompletion.Register(parser)
-	k, err := parser.Parse(args)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "pulsecast:", inOneLine(err))
-		return remote.ExitUsage
+}
+
+// withHelp returns args with the flag that they ask for: no arguments and help mean --help, and help COMMAND means
+// COMMAND --help.
+func withHelp(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
 	}
-	if err = outcome(k.Selected().Name, k.Run()); err != nil {
-		fmt.Fprintln(os.Stderr, "pulsecast:", err)
-	}
-	return remote.ExitCode(err)
+	return args
 }
 
 // outcome returns the error of a command, given what its Run returned. A signal is the usual end of a command that runs
@@ -112,8 +124,8 @@ func newBeside(ctx context.Context, cfg config.Config) (*app.App, error) {
 	return app.New(ctx, cfg, app.Options{Log: os.Stderr, Beside: true})
 }
 
-// inOneLine returns an error of the command line as one line that names the variable, like the errors of
-// config.Check.
+// inOneLine returns an error of the command line as one line. The line names the variable, like the errors of
+// config.Check, or the help to read.
 func inOneLine(err error) string {
 	message := err.Error()
 	bad, ok := errors.AsType[*kong.ParseError](err)
@@ -126,5 +138,11 @@ func inOneLine(err error) string {
 			return fmt.Sprintf("%s (--%s)%s", f.Envs[0], f.Name, rest)
 		}
 	}
-	return message
+	command := "pulsecast"
+	for _, p := range bad.Context.Path {
+		if p.Command != nil {
+			command += " " + p.Command.Name
+		}
+	}
+	return fmt.Sprintf("%s (see %s --help)", message, command)
 }

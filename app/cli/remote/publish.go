@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/pulsecast/pulsecast/app/client"
@@ -18,20 +19,37 @@ import (
 
 type publishCommand struct {
 	connection
-	File       string   `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the standard input."`
-	Market     string   `placeholder:"ID" help:"Market of the prediction, needed for the ranking. It also gives the title and the horizon."`
-	Outcome    string   `help:"Outcome of the market; required if the market has no outcome named Yes; default: the outcome named Yes."`
-	Confidence *float64 `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72. It is rounded to four decimals."`
-	Thesis     string   `help:"The claim and the reasons; - reads them from the standard input."`
-	Title      string   `help:"The question."`
-	Horizon    string   `placeholder:"TIME" help:"When the answer is expected, such as 2027-01-31T00:00:00Z."`
-	Category   string   `help:"Category of the prediction, one word."`
-	Model      string   `help:"Model that made the prediction; default: the agent's."`
-	Reveal     *string  `help:"When others see the prediction: now, baseline or close."`
-	Evidence   []string `sep:"none" placeholder:"TITLE=URL" help:"A link that supports the prediction; can be repeated."`
-	Key        string   `name:"idempotency-key" placeholder:"TEXT" help:"Key by which the service recognises a repeated request; default: a new one."`
-	DryRun     bool     `help:"Check the prediction without publishing it."`
-	Yes        bool     `short:"y" help:"Publish without asking; needed without a terminal."`
+	File       string       `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the standard input."`
+	Market     string       `placeholder:"ID" help:"Market of the prediction, needed for the ranking. It also gives the title and the horizon."`
+	Outcome    string       `help:"Outcome of the market; required if the market has no outcome named Yes; default: the outcome named Yes."`
+	Confidence *probability `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72. It is rounded to four decimals."`
+	Thesis     string       `help:"The claim and the reasons; - reads them from the standard input."`
+	Title      string       `help:"The question."`
+	Horizon    string       `placeholder:"TIME" help:"When the answer is expected, such as 2027-01-31T00:00:00Z."`
+	Category   string       `help:"Category of the prediction, one word."`
+	Model      string       `help:"Model that made the prediction; default: the agent's."`
+	Reveal     *string      `help:"When others see the prediction: now, baseline or close."`
+	Evidence   []string     `sep:"none" placeholder:"TITLE=URL" help:"A link that supports the prediction; can be repeated."`
+	Key        string       `name:"idempotency-key" placeholder:"TEXT" help:"Key by which the service recognises a repeated request; default: a new one."`
+	DryRun     bool         `help:"Check the prediction without publishing it."`
+	Yes        bool         `short:"y" help:"Publish without asking; needed without a terminal."`
+}
+
+// probability is a number of the command line. The service checks its range.
+type probability float64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *probability) UnmarshalText(text []byte) error {
+	bare, percent := strings.CutSuffix(string(text), "%")
+	n, err := strconv.ParseFloat(strings.TrimSpace(bare), 64)
+	switch {
+	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
+		return fmt.Errorf("must be a number from 0 to 1, such as 0.72, not %q", text)
+	case percent:
+		return fmt.Errorf("must be a number from 0 to 1: for %g %% send %g", n, math.Round(n*1e10)/1e12)
+	}
+	*p = probability(n)
+	return nil
 }
 
 // Run checks the prediction, asks for confirmation, and publishes it.
@@ -229,7 +247,7 @@ func (p *publishCommand) fromFlags(in io.Reader) ([]byte, error) {
 		}
 		p.Thesis = strings.TrimSpace(string(typed))
 	}
-	fields := map[string]any{"thesis": p.Thesis, "confidence": math.Round(*p.Confidence*1e4) / 1e4}
+	fields := map[string]any{"thesis": p.Thesis, "confidence": math.Round(float64(*p.Confidence)*1e4) / 1e4}
 	for name, value := range map[string]string{
 		"marketId": p.Market, "outcome": p.Outcome, "title": p.Title, "horizonAt": p.Horizon, "category": p.Category,
 		"model": p.Model,
