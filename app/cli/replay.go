@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -255,7 +256,7 @@ func (b *backtestCommand) walk(ctx context.Context, t *replay.Backtest) error {
 	if reportErr != nil {
 		return errors.Join(err, reportErr)
 	}
-	if err := printBacktest(report, paths, t.State().Cost); err != nil {
+	if err := printBacktest(os.Stdout, report, paths, t.State().Cost); err != nil {
 		return err
 	}
 	if err == nil && failed > 0 {
@@ -264,18 +265,26 @@ func (b *backtestCommand) walk(ctx context.Context, t *replay.Backtest) error {
 	return err
 }
 
-func printBacktest(r *replay.Report, paths []string, cost float64) error {
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+func printBacktest(w io.Writer, r *replay.Report, paths []string, cost float64) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "run\t%s\n", r.Run.ID)
-	fmt.Fprintf(out, "predictions\t%d, of which %d resolved, %d open and %d void\n", r.Predictions.Total, r.Predictions.Resolved, r.Predictions.Open, r.Predictions.Void)
+	n := &r.Predictions
+	fmt.Fprintf(out, "predictions\t%d on %d of %d pairs: %d resolved, %d open and %d void\n", n.Total, n.PairsPublished, n.Pairs, n.Resolved, n.Open, n.Void)
 	row := func(name string, s *replay.Score) {
 		switch {
 		case s == nil:
 		case s.Events == 0:
 			fmt.Fprintf(out, "%s\tno settled event\n", name)
 		default:
-			fmt.Fprintf(out, "%s\t%d events, mean edge %s, range %s to %s, odds %s, Brier %s (market %s)\n", name, s.Events,
-				shownNumber(s.Edge, 1), shownNumber(s.RangeLow, 1), shownNumber(s.RangeHigh, 1), shownNumber(s.Odds, 1), shownNumber(s.Brier, 3), shownNumber(s.MarketBrier, 3))
+			events, guess := "events", "unknown"
+			if s.Events == 1 {
+				events = "event"
+			}
+			if s.BestGuess != nil {
+				guess = fmt.Sprintf("%s, 95 %% range %s to %s", shownNumber(s.BestGuess, 1), shownNumber(s.RangeLow, 1), shownNumber(s.RangeHigh, 1))
+			}
+			fmt.Fprintf(out, "%s\t%d %s: mean edge %s; best guess of the true edge %s; odds %s; Brier %s (market %s)\n", name, s.Events, events,
+				shownNumber(s.Edge, 1), guess, shownNumber(s.Odds, 1), shownNumber(s.Brier, 3), shownNumber(s.MarketBrier, 3))
 		}
 	}
 	row("all", &r.Overall)

@@ -89,9 +89,12 @@ func TestCostAndResume(t *testing.T) {
 			t.Errorf("%s: got error %v, %d failed, %d left, %d started, %g dollars; want %+v", step.name, err, failed, s.Left(), started(), s.Cost, step)
 		}
 	}
-	_, paths, err := b.Report(t.Context())
+	report, paths, err := b.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if text := strings.Join(report.Warnings, "\n"); !strings.Contains(text, "nothing on 4 of 4 pairs") || strings.Contains(text, "by the end of the archive") {
+		t.Errorf("the bot published nothing, and the notes are\n%s", text)
 	}
 	page, err := os.ReadFile(paths[1])
 	if err != nil || !strings.Contains(string(page), "data:text/css") || strings.Contains(string(page), `="/`) {

@@ -52,11 +52,12 @@ type runShown struct {
 }
 
 type predictionCounts struct {
-	Pairs    int   `json:"pairs"` // planned pairs
-	Total    int64 `json:"total"`
-	Open     int64 `json:"open"`
-	Resolved int64 `json:"resolved"`
-	Void     int64 `json:"void"`
+	Pairs          int   `json:"pairs"`          // planned pairs
+	PairsPublished int   `json:"pairsPublished"` // planned pairs with a prediction
+	Total          int64 `json:"total"`
+	Open           int64 `json:"open"`
+	Resolved       int64 `json:"resolved"`
+	Void           int64 `json:"void"`
 	// NoBaseline counts the predictions on a market that have no baseline: the archive has no
 	// reading right after T, or the market had too little liquidity.
 	NoBaseline int `json:"noBaseline"`
@@ -170,8 +171,24 @@ func (s *Server) makeReport(ctx context.Context, run *Run) (m *made, err error) 
 	if err := r.read(ctx, run, m); err != nil {
 		return nil, err
 	}
+	m.report.Predictions.PairsPublished = pairsWith(run.Pairs, list)
 	m.report.Warnings = m.warnings(run, r)
 	return m, nil
+}
+
+// pairsWith returns the number of pairs with at least one of the predictions.
+func pairsWith(pairs []Pair, list []prediction.Prediction) (n int) {
+	has := map[Pair]bool{}
+	for i := range list {
+		p := &list[i]
+		has[Pair{p.MarketID, p.CreatedAt.UTC()}] = true
+	}
+	for _, p := range pairs {
+		if has[Pair{p.Market, p.At.UTC()}] {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *Run) shown() runShown {
@@ -325,12 +342,15 @@ func (m *made) warnings(run *Run, r *record) []string {
 			break
 		}
 	}
+	if n, pairs := out.Predictions.PairsPublished, out.Predictions.Pairs; n < pairs {
+		list = append(list, fmt.Sprintf("The bot published nothing on %d of %s. With dry_run=True it only checks.", pairs-n, count(pairs, "pair", "pairs")))
+	}
 	if n := out.Predictions.NoBaseline; n > 0 {
 		list = append(list, fmt.Sprintf("%s no baseline: the archive has no price from about two to 15 minutes after T while the market was open, or the market had too little liquidity. They have a Brier score and no edge.",
 			count(n, "prediction has", "predictions have")))
 	}
-	if out.Overall.Events < fewEvents {
-		list = append(list, fmt.Sprintf("%s settled by the end of the archive. With fewer than %d the range is wide and the odds are near 1.",
+	if out.Predictions.Total > 0 && out.Overall.Events < fewEvents {
+		list = append(list, fmt.Sprintf("%s settled by the end of the archive. With fewer than %d, the best guess and the range usually show what is expected of any agent that risks as much, and the odds are usually near 1.",
 			count(int(out.Overall.Events), "event has", "events have"), fewEvents))
 	}
 	return list

@@ -50,8 +50,10 @@ func TestReport(t *testing.T) {
 	recorded, dir := recordedArchive(t), t.TempDir()
 	c, stop := serve(t, recorded, dir)
 	cutoff := closing(4).Add(-time.Hour)
-	made := c.makeRun(`{"name":"Alpha","model":"m-1","modelCutoff":"` + writeMoment(cutoff) + `","openWeb":"yes"}`)
 	list, ids := drafts(), map[draft]string{}
+	pairs := fmt.Sprintf(`[{"market":%q,"at":%q},{"market":%q,"at":%q},{"market":%q,"at":%q}]`, // nothing is published on the last two
+		marketID(0), writeMoment(list[0].at), marketID(1), writeMoment(list[0].at), marketID(0), writeMoment(list[0].at.Add(time.Minute)))
+	made := c.makeRun(`{"name":"Alpha","model":"m-1","modelCutoff":"` + writeMoment(cutoff) + `","openWeb":"yes","pairs":` + pairs + `}`)
 	for _, f := range list {
 		ids[f] = c.publish(made, f).Prediction.ID
 	}
@@ -65,8 +67,8 @@ func TestReport(t *testing.T) {
 			}
 		}
 	}
-	if want := 3 * (recordedMarkets - 3); settled != want || int(r.Predictions.Resolved) != want || len(r.List) != len(list) || r.Predictions.NoBaseline != 0 {
-		t.Errorf("got %d resolved of %d, want %d: %+v", settled, len(r.List), want, r.Predictions)
+	if want := 3 * (recordedMarkets - 3); settled != want || int(r.Predictions.Resolved) != want || len(r.List) != len(list) || r.Predictions.NoBaseline != 0 || r.Predictions.Pairs != 3 || r.Predictions.PairsPublished != 1 {
+		t.Errorf("got %d resolved of %d, want %d, with one of 3 pairs: %+v", settled, len(r.List), want, r.Predictions)
 	}
 	if r.Overall.Events != 5 || r.Overall.Edge == nil || r.Overall.Odds == nil || len(r.Categories) != 3 || len(r.Horizons) == 0 || len(r.History) == 0 {
 		t.Errorf("report %+v", r)
@@ -75,7 +77,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("before the cut-off %+v, after %+v", r.Before, r.After)
 	}
 	text := strings.Join(r.Warnings, "\n")
-	for _, says := range []string{"2 events were decided up to the declared cut-off", "could search the live web", "fewer than 30"} {
+	for _, says := range []string{"2 events were decided up to the declared cut-off", "could search the live web", "nothing on 2 of 3 pairs", "With fewer than 30"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("no warning contains %q:\n%s", says, text)
 		}
