@@ -72,7 +72,7 @@ func (o *Order) withoutValue(agentID string) string {
 	case o.Value == "":
 		return ""
 	case o.Alias == "a":
-		return "(SELECT " + o.Value + " IS NULL FROM agents AS a WHERE a.id = " + agentID + ")"
+		return "(SELECT " + strings.ReplaceAll(o.Value, o.Alias+".", "o.") + " IS NULL FROM agents AS o WHERE o.id = " + agentID + ")"
 	}
 	condition := "o.agent_id = " + agentID
 	if o.Where != "" {
