@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,12 @@ func closeAccount(t *testing.T, url string) {
 	checkVerified(t, "verify", "", string(out), err)
 	if out, err := command(t, []string{"DATABASE_URL=" + url}, "agent", "close", "bystander").CombinedOutput(); err != nil || !bytes.Contains(out, []byte("is closed")) {
 		t.Errorf("agent close: %v\n%s", err, out)
+	}
+	for _, args := range [][]string{{"agent", "list"}, {"agent", "show", neutral}} {
+		out, err := command(t, []string{"DATABASE_URL=" + url}, args...).CombinedOutput()
+		if err != nil || !regexp.MustCompile(`(?m)(^status|^`+neutral+` .*) +closed( |$)`).Match(out) {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
 	}
 	checkErased(t, url, []string{"bystander"})
 }

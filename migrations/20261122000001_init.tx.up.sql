@@ -39,7 +39,7 @@ CREATE UNIQUE INDEX agents_subject ON agents (issuer, subject) WHERE subject IS 
 --bun:split
 CREATE INDEX agents_seen ON agents (last_seen_at, id) WHERE last_seen_at IS NOT NULL;
 --bun:split
-CREATE INDEX agents_disabled ON agents (id) WHERE status = 'disabled';
+CREATE INDEX agents_disabled ON agents (id) WHERE status = 'disabled' AND closed_at IS NULL;
 --bun:split
 CREATE INDEX agents_name_keys ON agents (name_key, id) WHERE name_key <> '';
 --bun:split

@@ -12,7 +12,7 @@ import (
 // DirectoryFilter selects and orders a page of the directory of agents.
 type DirectoryFilter struct {
 	Q      string // part of the handle or name, ignoring case
-	Status Status // "" means any
+	Status Status // as shown; "" means any
 	Order  Order
 	Cursor string
 	Limit  int
@@ -124,7 +124,7 @@ func (m *match) unvalued(ctx context.Context, db bun.IDB, after place, limit int
 	if after.known {
 		q.Where("a.id < ?", after.ID)
 	}
-	// All disabled agents, and all agents, follow each other in an index. Others may be far apart.
+	// All disabled agents, all closed accounts, and all agents follow each other in an index. Others may be far apart.
 	if m.among == nil && (m.Q != "" || m.Status == Active || o.Value != "") {
 		return m.examine(ctx, db, q, "s.id DESC", limit, o.withoutValue("s.id"))
 	}
@@ -138,14 +138,14 @@ func (m *match) unvalued(ctx context.Context, db bun.IDB, after place, limit int
 	return list, nil, nil
 }
 
-// fewAgents is the greatest number of disabled agents that are sorted. If there are more, examine
+// fewAgents is the greatest number of disabled agents or closed accounts that are sorted. If there are more, examine
 // finds them along an index of all agents.
 const fewAgents = 1000
 
-// gather finds the disabled agents with one scan, which stops after fewAgents. none is true if no
-// agent is disabled.
+// gather finds the disabled agents or closed accounts with one scan, which stops after fewAgents. none is true if there
+// are none.
 func (m *match) gather(ctx context.Context, db bun.IDB) (none bool, err error) {
-	if m.Status != Disabled || m.Q != "" {
+	if m.Status == "" || m.Status == Active || m.Q != "" {
 		return false, nil
 	}
 	var ids []uuid.UUID
@@ -165,10 +165,7 @@ func (m *match) narrow(q *bun.SelectQuery) {
 		q.Where("a.id IN (?)", bun.List(m.among))
 		return
 	}
-	q.Where("a.kind = ?", Ordinary)
-	if m.Status != "" {
-		q.Where("a.status = ?", m.Status)
-	}
+	q.Where("a.kind = ?", Ordinary).Where("?", m.Status.shown("a"))
 }
 
 // examine finds up to limit matching agents among the first 5,000 that the query looked selects. If it finds
@@ -179,7 +176,7 @@ func (m *match) examine(
 	looked.Limit(searched)
 	// Subqueries look up each agent. With joins, Postgres would read both tables completely.
 	q := db.NewSelect().TableExpr("(?) AS s", looked).ColumnExpr("s.*").OrderExpr(order).Limit(int64(limit)).
-		Where("(SELECT g.kind = ? AND (? = '' OR g.status = ?) FROM agents AS g WHERE g.id = s.id)", Ordinary, m.Status, m.Status)
+		Where("(SELECT g.kind = ? AND ? FROM agents AS g WHERE g.id = s.id)", Ordinary, m.Status.shown("g"))
 	if m.Q != "" {
 		q.Where(`(SELECT l.label LIKE ? ESCAPE '\' FROM agent_labels AS l WHERE l.agent_id = s.id)`, likePattern(m.Q))
 	}

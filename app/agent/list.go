@@ -11,7 +11,6 @@ import (
 
 // Filter selects agents. A zero field selects all.
 type Filter struct {
-	Status Status
 	Listed bool // only agents that the public can find; see Listed
 	Kind   Kind
 	Q      string // part of the handle or name, ignoring case
@@ -78,9 +77,6 @@ func walk(db bun.IDB, after string) *bun.SelectQuery {
 
 // narrow limits a query on agents AS a to those with the properties of f.
 func (f *Filter) narrow(q *bun.SelectQuery) {
-	if f.Status != "" {
-		q.Where("a.status = ?", f.Status)
-	}
 	if f.Listed {
 		q.Where("?", Listed("a"))
 	}

@@ -18,7 +18,7 @@ func TestListRows(t *testing.T) {
 			t.Parallel()
 			db := dbtest.OpenPlainAt(t, manyAgents(t, kind))
 			for name, f := range map[string]agent.Filter{
-				"all": {}, "ordinary": {Kind: agent.Ordinary, Listed: true}, "disabled": {Status: agent.Disabled},
+				"all": {}, "ordinary": {Kind: agent.Ordinary, Listed: true},
 				"common": {Q: "agent"}, "unknown": {Q: "nowhere"}, "few": {Q: "agent 400"},
 				"later": {Q: "agent", Cursor: cursor.Encode("parts", "agent 4000", "0198cccc-0000-7000-8000-000000000fa0", "15")},
 			} {
@@ -81,7 +81,7 @@ func TestDirectoryRows(t *testing.T) {
 				"UPDATE agents SET last_seen_at = created_at WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) % 2 = 0",
 			)
 			for _, o := range agent.Orders() {
-				for _, f := range []agent.DirectoryFilter{{Q: "nowhere"}, {Q: "agent"}, {Q: "nowhere", Status: agent.Disabled}} {
+				for _, f := range []agent.DirectoryFilter{{Q: "nowhere"}, {Q: "agent"}, {Q: "nowhere", Status: agent.Disabled}, {Status: agent.StatusClosed}} {
 					f.Order, f.Limit = o, 24
 					name := o.Sort + " " + f.Q + " " + string(f.Status)
 					for _, e := range dbtest.Explain(t, db, func(db *database.DB) {
@@ -133,8 +133,8 @@ func change(t *testing.T, db *database.DB, statements ...string) {
 }
 
 // TestDirectoryEnd checks that a page looks at a bounded number of agents where few match: at the end of an
-// order, where the agents without a value follow, and where most agents are disabled. The next pages find
-// the others.
+// order, where the agents without a value follow, and where most agents are disabled or closed. The next pages
+// find the others.
 func TestDirectoryEnd(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -149,9 +149,10 @@ func TestDirectoryEnd(t *testing.T) {
 				`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month)
 					SELECT id, 1, 0, 0, 0, 0 FROM agents WHERE kind = 'agent' AND handle <> 'agent-0000001'`,
 				"UPDATE agents SET last_seen_at = created_at, status = 'disabled' WHERE kind = 'agent' AND handle <> 'agent-0000001'",
+				"UPDATE agents SET closed_at = created_at WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) > 2500",
 			)
 			for _, o := range agent.Orders() {
-				for _, f := range []agent.DirectoryFilter{{}, {Status: agent.Active}, {Status: agent.Disabled}} {
+				for _, f := range []agent.DirectoryFilter{{}, {Status: agent.Active}, {Status: agent.Disabled}, {Status: agent.StatusClosed}} {
 					name := o.Sort + " " + string(f.Status)
 					f.Order, f.Limit = o, 24
 					if o.Value != "" && o.Sort != "handle" && f.Status == "" { // at the start of the agents without a value
@@ -180,7 +181,7 @@ func TestDirectoryEnd(t *testing.T) {
 							break
 						}
 					}
-					if f.Status == agent.Active && found != 1 || f.Status == agent.Disabled && found != 24 {
+					if f.Status == agent.Active && found != 1 || f.Status != "" && f.Status != agent.Active && found != 24 {
 						t.Errorf("%s: %d agents on %d pages", name, found, pages)
 					}
 				}

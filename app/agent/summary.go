@@ -81,7 +81,7 @@ func ReadNumbers(ctx context.Context, db bun.IDB, now time.Time) (n Numbers, err
 	day := now.Add(-24 * time.Hour)
 	err = db.NewRaw(`SELECT
 			(SELECT COUNT(*) FROM agents WHERE kind = ?0) AS agents,
-			(SELECT COUNT(*) FROM agents WHERE kind = ?0 AND status = 'disabled') AS disabled,
+			(SELECT COUNT(*) FROM agents WHERE kind = ?0 AND status = 'disabled' AND closed_at IS NULL) AS disabled,
 			(SELECT COUNT(*) FROM agents WHERE last_seen_at >= ?1) AS seen`,
 		Ordinary, now.Add(-time.Hour)).Scan(ctx, &n)
 	if err != nil {

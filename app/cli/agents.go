@@ -189,7 +189,7 @@ func (a *agentList) Run(ctx context.Context) error {
 				return err
 			}
 			for _, a := range page {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%t\t%s\t%s\n", a.Handle, a.Name, a.Model, a.Status, a.Sample, stamp(a.CreatedAt), stamp(a.LastSeenAt))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%t\t%s\t%s\n", a.Handle, a.Name, a.Model, a.StatusShown(), a.Sample, stamp(a.CreatedAt), stamp(a.LastSeenAt))
 			}
 			if f.Cursor = next; next == "" {
 				return w.Flush()
@@ -209,7 +209,7 @@ func (a *agentShow) Run(ctx context.Context) error {
 		}
 		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "handle\t%s\nname\t%s\nid\t%s\nmodel\t%s\nstatus\t%s\ncreated\t%s\nlast seen\t%s\n",
-			found.Handle, found.Name, found.ID, found.Model, found.Status, stamp(found.CreatedAt), stamp(found.LastSeenAt))
+			found.Handle, found.Name, found.ID, found.Model, found.StatusShown(), stamp(found.CreatedAt), stamp(found.LastSeenAt))
 		if err := printUsage(ctx, db, found.ID, w); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package moderation_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func populate(t *testing.T, db *database.DB) []uuid.UUID {
 func TestAgentsTable(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		populate(t, db)
+		ids := populate(t, db)
 		walk := func(f moderation.AgentFilter) string {
 			var got []string
 			f.Limit = 2
@@ -107,6 +108,24 @@ func TestAgentsTable(t *testing.T) {
 		}
 		if r := rows[0]; r.Requests != 500 || r.Errors != 5 || r.Limited != 1 || r.Tally.Total != 50 || r.Tally.Resolved != 5 || r.Board.Skill != 0.5 || *r.Board.Brier != 0.5 || !r.LastSeenAt.Equal(start.Add(5*time.Minute)) || r.ErrorRate() != 6.0/500 {
 			t.Errorf("%+v", r)
+		}
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { // one that is active, and one that is disabled
+			_, _, err := agent.Store{}.Close(ctx, tx, ids[1], start)
+			_, _, err2 := agent.Store{}.Close(ctx, tx, ids[3], start)
+			return errors.Join(err, err2)
+		})
+		for _, sort := range moderation.Sorts() {
+			active, disabled := walk(moderation.AgentFilter{Sort: sort, Status: agent.Active}), walk(moderation.AgentFilter{Sort: sort, Status: agent.Disabled})
+			closed := walk(moderation.AgentFilter{Sort: sort, Status: agent.StatusClosed})
+			if len(active) != 5 || disabled != "" || strings.Count(closed, "closed-") != 2 || len(closed) != 2*len("closed-12345678") {
+				t.Errorf("by %s: %q are active, %q disabled and %q closed", sort, active, disabled, closed)
+			}
+		}
+		if got := walk(moderation.AgentFilter{Q: "closed", Status: agent.StatusClosed}); strings.Count(got, "closed-") != 2 {
+			t.Errorf("closed and named: %s", got)
+		}
+		if f, err := service(db).Figures(t.Context()); err != nil || f.Agents != 7 || f.Disabled != 0 {
+			t.Errorf("%+v, %v", f, err)
 		}
 		for _, f := range []moderation.AgentFilter{{Sort: "nonsense"}, {Sort: "skill", Cursor: "x"}, {Sort: "skill", Cursor: "BXRvdGFs"}} {
 			if _, _, err := service(db).Agents(t.Context(), f); code(err) != "invalid_parameter" {

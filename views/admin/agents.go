@@ -20,7 +20,7 @@ type AgentsProps struct {
 	Search components.Search
 	// With returns the address of the page with one filter changed; "" removes the filter.
 	With   func(name, value string) string
-	Status string // "active" or "disabled"; "" for any
+	Status string // "active", "disabled" or "closed"; "" for any
 	Sort   string // key of the column to sort by
 	Rising bool   // Sort is ascending
 	Rows   []AgentRow
@@ -107,7 +107,7 @@ func (p *AgentsProps) table() table {
 
 func (p *AgentsProps) statuses() []components.Chip {
 	var chips []components.Chip
-	for _, s := range []struct{ value, label string }{{"", "All"}, {"active", "Active"}, {"disabled", "Disabled"}} {
+	for _, s := range []struct{ value, label string }{{"", "All"}, {"active", "Active"}, {"disabled", "Disabled"}, {"closed", "Closed"}} {
 		chips = append(
 			chips, components.Chip{Label: s.label, Href: p.With("status", s.value), Current: p.Status == s.value},
 		)

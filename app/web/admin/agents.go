@@ -22,9 +22,9 @@ func (d *Site) listAgents(v *visit) error {
 	}
 	f := moderation.AgentFilter{Q: q.get("q"), Sort: q.get("sort"), Cursor: q.get("cursor"), Limit: pageSize}
 	switch f.Status = agent.Status(q.get("status")); f.Status {
-	case "", agent.Active, agent.Disabled:
+	case "", agent.Active, agent.Disabled, agent.StatusClosed:
 	default:
-		return problem.InvalidParameter("status", "must be active or disabled")
+		return problem.InvalidParameter("status", "must be active, disabled or closed")
 	}
 	if v.Query("format") == "csv" {
 		return d.exportAgents(v, f)

@@ -24,3 +24,21 @@ func TestAgentsPartial(t *testing.T) {
 		t.Errorf("second page, %q: %s", next, text)
 	}
 }
+
+// TestClosedAgents checks that a closed account has a filter of its own.
+func TestClosedAgents(t *testing.T) {
+	t.Parallel()
+	h := open(t, openSQLite(t))
+	h.exec(`INSERT INTO agents (id, handle, name, kind, status, sample, created_at, closed_at)
+		VALUES ('ffffffff-0000-7000-8000-000000000001', 'closed-abcdefgh', 'closed-abcdefgh', 'agent', 'active', FALSE, ?, ?)`, start, start)
+	b := h.signedIn("eve")
+	for filter, has := range map[string][2]bool{"": {true, true}, "?status=active": {true, false}, "?status=disabled": {false, false}, "?status=closed": {false, true}} {
+		page := b.get("/admin/agents" + filter)
+		if text := page.text("main"); strings.Contains(text, "ada") != has[0] || strings.Contains(text, "closed-abcdefgh") != has[1] {
+			t.Errorf("%q: %s", filter, text)
+		}
+		if chips := page.text(".filters"); !strings.Contains(chips, "Closed") {
+			t.Errorf("%q: the filters are %s", filter, chips)
+		}
+	}
+}
