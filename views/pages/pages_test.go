@@ -149,4 +149,7 @@ func TestMarketChart(t *testing.T) {
 	if doc.Find("svg.chart > title").Text() == "" || doc.Find("details.numbers tbody tr").Length() < 30 {
 		t.Error("the chart has no title or no table")
 	}
+	if doc.Find("svg.chart .ground > svg:has(.line) ~ .row-label").Length() == 0 || doc.Find("svg.chart .row-label ~ svg:has(.line)").Length() > 0 {
+		t.Error("the lines are drawn over the labels of the chart")
+	}
 }
