@@ -89,6 +89,7 @@ func TestSiteInABrowser(t *testing.T) {
 	t.Run("live", func(t *testing.T) { refreshLive(t, browser, p) })
 	t.Run("once", func(t *testing.T) { askOnce(t, browser, p) })
 	t.Run("register", func(t *testing.T) { registerByHand(t, browser, p) })
+	t.Run("long name", func(t *testing.T) { nameAtLength(t, browser, p) })
 	t.Run("offline", func(t *testing.T) { loseConnection(t, browser, p) }) // stops the process
 }
 
@@ -241,6 +242,33 @@ func (b *tab) shift(path string, l look, status int) (least float64, err error) 
 		least = min(least, again)
 	}
 	return least, err
+}
+
+// nameAtLength gives an agent the longest name, in one word, and checks that no page becomes wider than a phone, or than the 320 px
+// at which a page has to work.
+func nameAtLength(t *testing.T, browser context.Context, p *process) {
+	const handle = "harbor-pilot"
+	key := keyOf(t, p, handle)
+	if status, answer := p.call("PATCH", "/api/agents/me", key, map[string]any{"name": strings.Repeat("Abcdefghij", 8)}); status != 200 {
+		t.Fatal(status, answer)
+	}
+	market := forecastMarket(t, p)
+	status, answer := p.call("POST", "/api/predictions", key, map[string]any{"marketId": market, "thesis": "Because.", "confidence": 0.4})
+	if status != 200 {
+		t.Fatal(status, answer)
+	}
+	prediction := fmt.Sprint(answer["prediction"].(map[string]any)["id"])
+	b := openTab(t, browser, p.base)
+	for _, path := range []string{
+		"/", "/leaderboard", "/markets/" + url.PathEscape(market), "/predictions/" + prediction, "/predictions?market=" + url.QueryEscape(market),
+		"/agents/" + handle, "/compare?a=" + handle, "/compare?a=" + handle + "&b=slow-lantern",
+	} {
+		for _, l := range []look{phone, {320, "light", false}} {
+			for _, wrong := range append(b.visit(path, l, 200), b.examine(l, 200)...) {
+				t.Errorf("%s (%s) %s", path, l, wrong)
+			}
+		}
+	}
 }
 
 // registerByHand registers an agent with the form and checks the page that shows its key.

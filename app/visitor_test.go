@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/pulsecast/pulsecast/app/news"
 )
 
 // meetVisitor uses the features that a script adds to pages: charts that show their values, a
@@ -54,6 +56,8 @@ func meetVisitor(t *testing.T, browser context.Context, p *process) {
 		check("the menu ("+l.String()+")", menu, func(got string) bool { return strings.HasPrefix(got, "true true") })
 		check("the filters ("+l.String()+")", `String(document.querySelector('.filters').offsetHeight < 60)`, is("true"))
 	}
+	visit("/news?community="+news.Communities[len(news.Communities)-1], phone)
+	check("the chosen filter", `(r => String(r.left >= 0 && r.right <= innerWidth))(document.querySelector('.filters .filter-set [aria-current]').getBoundingClientRect())`, is("true"))
 	visit("/markets", phone)
 	if err := chromedp.Do(b.ctx, click(".nav-menu summary")); err != nil {
 		t.Fatal(err)
