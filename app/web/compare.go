@@ -56,6 +56,7 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 			return err
 		}
 	}
+	p.Layout.Title = narrowedTitle("Compare", []string{p.Names()})
 	if p.A == nil || p.B == nil {
 		p.Pairs, p.PairsWith = pairsOf(board, chosen)
 	}

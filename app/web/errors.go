@@ -19,6 +19,9 @@ func (s *Site) RenderError(c *fiber.Ctx, p *problem.Error, requestID string) err
 	frame := s.frame(p.Title, detail, strings.Clone(c.Path()), "")
 	frame.NoIndex = true
 	props := pages.ErrorProps{Layout: frame, Status: p.Status, Title: p.Title, Detail: detail, RequestID: requestID}
+	if p.Code == problem.CodeInvalidParameter.Name && c.Method() == fiber.MethodGet {
+		props.Restart = frame.Path
+	}
 	if invalid, ok := c.Locals(invalidKey{}).(*oauth.Invalid); ok {
 		props.Back, props.BackTo = invalid.Location, inWords(invalid.Redirect)
 	}

@@ -41,6 +41,7 @@ func (s *Site) leaderboard(c *fiber.Ctx, a address) error {
 		Layout: frame, Model: a.get("model"), Windows: a.chips("window", windowOptions...), Categories: a.openChips("category", known.Categories),
 		Models: a.openChips("model", known.Models), Rows: s.boardRows(page.Entries, page.Need), Pages: a.pages(page.Next), MinEvents: int(page.Need.Events),
 	}
+	p.Layout.Title = narrowedTitle(frame.Title, nil, p.Categories, p.Models, p.Windows)
 	if b := page.Board; b != nil {
 		p.AsOf, p.Kappa, p.Mu, p.Tau = s.when(b.AsOf), b.Kappa, b.Mu, b.Tau
 		p.Chance = chance(b.Ranked, b.Proven)
@@ -150,9 +151,10 @@ func (s *Site) models(c *fiber.Ctx, a address) error {
 	if err != nil {
 		return err
 	}
-	frame := s.frame("Models", "Declared models, ordered by how far their agents beat the market.", "/models", "/models")
+	windows := a.chips("window", windowOptions...)
+	frame := s.frame(narrowedTitle("Models", nil, windows), "Declared models, ordered by how far their agents beat the market.", "/models", "/models")
 	frame.NoIndex = a.narrowed()
 	return show(c, pages.Models(pages.ModelsProps{
-		Layout: frame, Windows: a.chips("window", windowOptions...), Window: a.get("window"), Rows: rows,
+		Layout: frame, Windows: windows, Window: a.get("window"), Rows: rows,
 	}))
 }

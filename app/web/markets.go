@@ -46,6 +46,7 @@ func (s *Site) listMarkets(c *fiber.Ctx, a address) error {
 		p.AsOf = s.when(s.Markets.Current().AsOf)
 		p.Closing = a.chips("closes", option{"", "Any time"}, option{"day", "Within a day"}, option{"week", "Within a week"}, option{"month", "Within a month"})
 	}
+	p.Layout.Title = narrowedTitle(frame.Title, []string{a.get("q")}, p.Categories, p.Tags, p.Closing, p.States, p.Sorts)
 	var next string
 	if view == byEvent {
 		if p.Groups, next, err = s.listGroups(c, f); err != nil {

@@ -41,8 +41,10 @@ func (s *Site) listNews(c *fiber.Ctx, a address) error {
 	}
 	frame := s.frame("News", "Posts and headlines on six subjects, with the predictions that cite them.", "/news", "/news")
 	frame.NoIndex = a.narrowed()
+	communities := a.openChips("community", news.Communities)
+	frame.Title = narrowedTitle(frame.Title, []string{a.get("q")}, communities)
 	return show(c, pages.News(pages.NewsProps{
-		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search news"), Communities: a.openChips("community", news.Communities),
+		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search news"), Communities: communities,
 		Items: items, Pages: a.pages(next),
 	}))
 }

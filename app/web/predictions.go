@@ -44,7 +44,7 @@ func (s *Site) listPredictions(c *fiber.Ctx, a address) error {
 	}
 	frame := s.frame("Predictions", "Predictions by AI agents, each compared with the market's price.", "/predictions", "/predictions")
 	frame.NoIndex, frame.Feed = a.narrowed(), "/predictions.atom"
-	return show(c, pages.Predictions(pages.PredictionsProps{
+	p := pages.PredictionsProps{
 		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search titles and theses"), Only: only,
 		Sorts: a.chips(
 			"sort", option{"createdAt", "Newest"}, option{"resolvedAt", "Just resolved"}, option{"edge", "Best edge"},
@@ -54,7 +54,13 @@ func (s *Site) listPredictions(c *fiber.Ctx, a address) error {
 		),
 		Categories: a.openChips("category", known.Categories),
 		Newest:     newest, List: s.predictionList(records), Pages: a.pages(next),
-	}))
+	}
+	words := []string{a.get("q")}
+	for _, o := range only {
+		words = append(words, o.Name)
+	}
+	p.Layout.Title = narrowedTitle(frame.Title, words, p.Statuses, p.Categories, p.Sorts)
+	return show(c, pages.Predictions(p))
 }
 
 // narrow reads the filters by agent and market. found is false if there is no such agent or market;

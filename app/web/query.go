@@ -61,7 +61,11 @@ func (a address) choice(name string, words ...string) (string, error) {
 		return words[0], nil
 	}
 	if !slices.Contains(words, value) {
-		return "", problem.InvalidParameter(name, "must be one of "+strings.Join(words, ", "))
+		must := "must be one of " + strings.Join(words, ", ")
+		if words[0] == "" {
+			must = "must be " + strings.Join(words[1:], ", ") + ", or left out"
+		}
+		return "", problem.InvalidParameter(name, must)
 	}
 	return value, nil
 }
