@@ -23,12 +23,16 @@ func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 		Status: string(r.Status), Value: r.ResolutionValue, Edge: points(r.Edge), Brier: r.Brier,
 		CreatedAt: s.when(r.CreatedAt), ResolvedAt: s.when(r.ResolvedAt), Hidden: r.Hidden, Erased: r.Agent.Closed(), Sample: r.Sample,
 	}
+	if r.Market != nil {
+		p.Market = r.Market.Name()
+	}
 	if r.Withheld == prediction.NotRevealed {
 		p.Until = string(r.Reveal)
 		if r.Market != nil {
-			p.Title, p.Category = r.Market.Name(), r.Market.Category
+			p.Title, p.Category = p.Market, r.Market.Category
 		}
 	}
+	p.Pending = r.MarketID != "" && r.Status == prediction.Open && r.BaselineState == prediction.Pending
 	if live, ok := r.LiveEdge(); ok {
 		p.LiveEdge = points(&live)
 	}

@@ -65,7 +65,7 @@ func (s *Site) event(c *fiber.Ctx, a address) error {
 	p.Predictions = s.predictionList(records)
 	for i := range records {
 		if m := records[i].Market; m != nil { // the page names the event already
-			p.Predictions[i].Title = m.ShortName()
+			p.Predictions[i].Title, p.Predictions[i].Market = m.ShortName(), m.ShortName()
 		}
 	}
 	if len(records) > 0 {

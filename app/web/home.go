@@ -121,7 +121,7 @@ func receipts(list []components.Prediction) []components.Prediction {
 	var out []components.Prediction
 	place := map[string]int{}
 	for _, p := range list {
-		if p.Edge == nil || p.Hidden {
+		if p.Edge == nil || p.Withheld() != "" {
 			continue
 		}
 		i, seen := place[p.MarketID]
@@ -149,7 +149,7 @@ func (s *Site) trading(records []prediction.Record) []prediction.Record {
 func disagreements(list []components.Prediction) []components.Prediction {
 	far := func(p components.Prediction) float64 { return math.Abs(p.Confidence - *p.Price) }
 	list = slices.DeleteFunc(slices.Clone(list), func(p components.Prediction) bool {
-		return p.Price == nil || p.Hidden || far(p) < score.MinDisagreement
+		return p.Price == nil || p.Withheld() != "" || far(p) < score.MinDisagreement
 	})
 	slices.SortStableFunc(list, func(a, b components.Prediction) int { return cmp.Compare(far(b), far(a)) })
 	var out []components.Prediction

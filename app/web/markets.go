@@ -181,7 +181,8 @@ func (s *Site) market(c *fiber.Ctx) error {
 	}
 	question := market.QuestionKey(m.Question)
 	for i := range p.Predictions {
-		p.Predictions[i].Repeats = market.QuestionKey(p.Predictions[i].Title) == question || p.Predictions[i].Title == m.Name()
+		x := &p.Predictions[i]
+		x.Repeats = x.Withheld() != "" || market.QuestionKey(x.Title) == question || x.Title == m.Name()
 	}
 	if len(records) > 0 {
 		p.All = "/predictions?market=" + url.QueryEscape(m.ID)

@@ -52,8 +52,8 @@ func (s *Site) listPredictions(c *fiber.Ctx, a address) error {
 		Statuses: a.chips(
 			"status", option{"", "All"}, option{"open", "Open"}, option{"resolved", "Resolved"}, option{"void", "Void"},
 		),
-		Categories: a.openChips("category", known.Categories),
-		Newest:     newest, List: s.predictionList(records), Pages: a.pages(next),
+		Categories:   a.openChips("category", known.Categories),
+		ByResolution: f.Sort == prediction.ByResolvedAt, Newest: newest, List: s.predictionList(records), Pages: a.pages(next),
 	}
 	words := []string{a.get("q")}
 	for _, o := range only {

@@ -57,6 +57,8 @@ type Prediction struct {
 	MarketThen *float64 // displayed price at publication
 	Price      *float64 // displayed price today
 	MarketID   string   // empty if the prediction has no market
+	Market     string   // title of the market; short on the page of its event
+	Pending    bool     // the market has to be read again before the baseline is fixed
 	Category   string
 	Status     string // "open", "resolved" or "void"
 	Value      *float64
@@ -112,6 +114,29 @@ func (p Prediction) About() string {
 // Waits says when the prediction will be shown.
 func (p Prediction) Waits() string {
 	if p.Until == "baseline" {
+// Listed returns the title that a list shows, the outcome if it adds to the title, and a note. If the text is withheld,
+// the title is the market's, because the numbers make no sense without a question.
+func (p Prediction) Listed() (title, outcome, note string) {
+	if note = p.Withheld(); note != "" && p.Market != "" {
+		p.Title, p.Hidden = p.Market, false
+		return p.Market, p.AddedOutcome(), note
+	}
+	return p.About(), p.AddedOutcome(), ""
+}
+
+// Withheld says in two words that the text was erased or hidden. Otherwise it returns "".
+func (p Prediction) Withheld() string {
+	switch {
+	case p.Until != "":
+		return ""
+	case p.Erased:
+		return "text erased"
+	case p.Hidden:
+		return "text hidden"
+	}
+	return ""
+}
+
 		return "shown once its baseline is final"
 	}
 	return "shown when the market closes"

@@ -448,7 +448,7 @@ func Agent(p AgentProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = components.PredictionTable("Newest first", p.Predictions, false).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.PredictionTable("Newest first", p.Predictions, false, false).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1331,7 +1331,7 @@ func record(p AgentProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(p.Row.Missing) > 0 {
+		if len(p.Row.Missing) > 0 && !p.Closed {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 97, "<div><p class=\"muted small\">Still needed for a rank</p><ul class=\"missing\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -399,7 +399,7 @@ func Event(p EventProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = components.PredictionTable("The latest predictions of its outcomes", p.Predictions, true).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.PredictionTable("The latest predictions of its outcomes", p.Predictions, true, false).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -410,7 +410,7 @@ func Search(p SearchProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = components.PredictionTable("Predictions found", p.Predictions, true).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.PredictionTable("Predictions found", p.Predictions, true, false).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
