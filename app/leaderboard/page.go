@@ -36,6 +36,7 @@ type Entry struct {
 	Row
 	Handle, Name string
 	Sample       bool
+	Closed       bool // the account was closed, so it publishes no more
 	// Predictions counts all predictions that the agent ever published. LastPredictionAt is zero if
 	// there are none.
 	Predictions      int64
@@ -157,7 +158,7 @@ func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit 
 	}
 	entries := []Entry{}
 	err := p.Scan(ctx, db.NewSelect().TableExpr("(?) AS r", rows).ColumnExpr("r.*").
-		ColumnExpr("a.handle, a.name, a.sample, NOT (?) AS disabled", agent.Listed("a")).
+		ColumnExpr("a.handle, a.name, a.sample, a.closed_at IS NOT NULL AS closed, NOT (?) AS disabled", agent.Listed("a")).
 		ColumnExpr("COALESCE(t.total, 0) AS predictions, t.last_published_at AS last_prediction_at").
 		ColumnExpr("COALESCE(t.publication_days, 0) AS publication_days").
 		Join("JOIN (?) AS a ON a.id = r.agent_id", agent.Select(db)).

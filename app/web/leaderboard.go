@@ -69,7 +69,8 @@ func (s *Site) boardRow(e *leaderboard.Entry, need leaderboard.Need) pages.Board
 	r := s.boardRowOf(&e.Row)
 	r.Agent = components.Agent{Handle: e.Handle, Name: e.Name, Model: e.Model}
 	r.Predictions, r.LastAt, r.Sample = int(e.Predictions), s.when(e.LastPredictionAt), e.Sample
-	if e.Provisional {
+	r.Closed = e.Closed
+	if e.Provisional && !e.Closed {
 		r.Missing = missing(need.Requirements(&e.Row, e.PublicationDays))
 	}
 	return r
