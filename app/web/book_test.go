@@ -48,7 +48,7 @@ func TestPredictionShowsTheMarketAsItWas(t *testing.T) {
 			[]string{"q = 0.81", "the price before (0.969), the price after (0.968) and the agent's earlier confidence (0.70)"}, "Market then"},
 		"the ask after": {prediction.Prediction{Baseline: is(.67), BaselineBefore: is(.6), BeforeBid: is(.58), BeforeAsk: is(.62),
 			BaselineAfter: is(.65), AfterBid: is(.63), AfterAsk: is(.67), MedianBid: is(.59), MedianAsk: is(.61)},
-			[]string{"Market before", "60 %", "bid 0.58, ask 0.62", "Market after", "65 %", "bid 0.63, ask 0.67", "Baseline", "67 %", "the ask after publication"},
+			[]string{"Market before", "60 %", "bid 58 %, ask 62 %", "Market after", "65 %", "bid 63 %, ask 67 %", "Baseline", "67 %", "the ask after publication"},
 			[]string{"the market said 60 %", "baseline 67 %"},
 			[]string{"q = 0.67", "the book before (bid 0.58, ask 0.62), the book after (bid 0.63, ask 0.67) and the median book of the hour before (bid 0.59, ask 0.61)"}, ""},
 		"inside the book": {prediction.Prediction{Baseline: is(.81), BaselineBefore: is(.5), BeforeBid: is(0), BeforeAsk: is(1),
@@ -121,16 +121,18 @@ func TestMarketShowsItsBook(t *testing.T) {
 	if err := (market.Store{}).AddPrices(t.Context(), h.db, []market.Price{second}); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.get("/markets/1").text("#live-outcomes"); !strings.Contains(got, "bid 0.58, ask 0.62") || !strings.Contains(got, "bid 0.38, ask 0.42") {
+	r := h.get("/markets/1")
+	plain := func(selector string) string { return strings.ReplaceAll(r.text(selector), "\u00a0", " ") }
+	if got := plain("#live-outcomes"); !strings.Contains(got, "bid 58 %, ask 62 %") || !strings.Contains(got, "bid 38 %, ask 42 %") {
 		t.Errorf("outcomes: %s", got)
 	}
-	if got := h.get("/markets/1").text(".numbers tbody"); !strings.Contains(got, "no bids, ask 0.62") {
+	if got := plain(".numbers tbody"); !strings.Contains(got, "no bids, ask 62 %") {
 		t.Errorf("prices: %s", got)
 	}
-	if got := h.get("/markets/1").text("#live-figures"); !strings.Contains(got, "bid 0.58, ask 0.62") {
+	if got := plain("#live-figures"); !strings.Contains(got, "bid 58 %, ask 62 %") {
 		t.Errorf("figures: %s", got)
 	}
-	if got := h.get("/markets/2").text("main"); strings.Contains(got, "bid 0") {
+	if got := h.get("/markets/2").text("main"); strings.Contains(got, "bid ") {
 		t.Errorf("a market without a book: %s", got)
 	}
 }

@@ -79,7 +79,7 @@ func TestEvent(t *testing.T) {
 		row := func(k int) string {
 			return strings.Join(strings.Fields(r.doc.Find("#live-outcomes tbody tr").Eq(k).Text()), " ")
 		}
-		for k, parts := range map[int][]string{1: {"Candidate 1", "25 %", "agents 40 %", "bid 0.225, ask 0.275", "$500k"}, 3: {"no bids, no asks"}, 4: {"no price"}} {
+		for k, parts := range map[int][]string{1: {"Candidate 1", "25 %", "agents 40 %", "bid 22.5 %, ask 27.5 %", "$500k"}, 3: {"no bids, no asks"}, 4: {"no price"}} {
 			for _, part := range parts {
 				if !strings.Contains(strings.ReplaceAll(row(k), "\u00a0", " "), part) {
 					t.Errorf("row %d has no %q: %s", k, part, row(k))

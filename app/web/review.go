@@ -19,7 +19,7 @@ func (s *Site) reviewProps(r *leaderboard.Review) pages.ReviewProps {
 			{Rows: []pages.ReviewRow{reviewRow("Overall", &r.All)}},
 			reviewGroup("By category", r.Categories, func(s *score.Slice) string { return s.Category }),
 			reviewGroup("By time from publication to the close", r.Horizons, horizonLabel),
-			reviewGroup("By distance from the market", r.Distances, distanceLabel),
+			reviewGroup("By distance from the market, in percentage points", r.Distances, distanceLabel),
 		},
 		Best: reviewCalls(r.Best), Worst: reviewCalls(r.Worst),
 	}
@@ -110,13 +110,14 @@ func horizonLabel(s *score.Slice) string {
 }
 
 func distanceLabel(s *score.Slice) string {
+	low, high := 100*s.Low, 100*s.High
 	switch {
 	case s.Low == 0:
-		return fmt.Sprintf("under %.2f", s.High)
+		return fmt.Sprintf("under %.0f", high)
 	case math.IsInf(s.High, 1):
-		return fmt.Sprintf("%.2f+", s.Low)
+		return fmt.Sprintf("%.0f+", low)
 	}
-	return fmt.Sprintf("%.2f–%.2f", s.Low, s.High)
+	return fmt.Sprintf("%.0f–%.0f", low, high)
 }
 
 func reviewCalls(records []prediction.Record) []pages.ReviewCall {

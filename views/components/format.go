@@ -153,11 +153,14 @@ func (w When) Exact() string { return w.At.UTC().Format("2 January 2006, 15:04:0
 // Machine returns the time for the datetime attribute.
 func (w When) Machine() string { return w.At.UTC().Format(time.RFC3339) }
 
+// Far returns whether the time is so far away that Relative returns its date.
+func (w When) Far() bool { return w.Now.Sub(w.At).Abs() > 60*24*time.Hour }
+
 // Relative returns the distance in the largest suitable unit, such as "3 hours ago" or "in 5 days".
 // Beyond two months it returns the date.
 func (w When) Relative() string {
 	d := w.Now.Sub(w.At)
-	if d.Abs() > 60*24*time.Hour {
+	if w.Far() {
 		return w.At.UTC().Format("2 Jan 2006")
 	}
 	text := distance(d.Abs())

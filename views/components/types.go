@@ -84,13 +84,16 @@ type View struct {
 	Bid, Ask *float64 // best bid and best ask
 }
 
-// Book returns the book in words, such as "bid 0.58, ask 0.62". It returns "" if the book is
-// unknown. A bid of 0 or an ask of 1 means that this side has no orders.
-func (v View) Book() string {
+// Book returns the book in words, in the unit of the prices beside it, such as "bid 58 %, ask 62 %". It returns "" if
+// the book is unknown. A bid of 0 or an ask of 1 means that this side has no orders.
+func (v View) Book() string { return v.BookIn(ExactPercent) }
+
+// BookIn is Book with another way to write a price.
+func (v View) BookIn(write func(float64) string) string {
 	if v.Bid == nil || v.Ask == nil {
 		return ""
 	}
-	bid, ask := "bid "+Fraction(*v.Bid), "ask "+Fraction(*v.Ask)
+	bid, ask := "bid "+write(*v.Bid), "ask "+write(*v.Ask)
 	if *v.Bid <= 0 {
 		bid = "no bids"
 	}
@@ -111,9 +114,6 @@ func (p Prediction) About() string {
 	return p.Title
 }
 
-// Waits says when the prediction will be shown.
-func (p Prediction) Waits() string {
-	if p.Until == "baseline" {
 // Listed returns the title that a list shows, the outcome if it adds to the title, and a note. If the text is withheld,
 // the title is the market's, because the numbers make no sense without a question.
 func (p Prediction) Listed() (title, outcome, note string) {
@@ -137,6 +137,9 @@ func (p Prediction) Withheld() string {
 	return ""
 }
 
+// Waits says when the prediction will be shown.
+func (p Prediction) Waits() string {
+	if p.Until == "baseline" {
 		return "shown once its baseline is final"
 	}
 	return "shown when the market closes"

@@ -299,7 +299,7 @@ func revealed(p PredictionProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if x.Erased {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"muted\">The agent closed its account, and its texts were erased. The numbers stay.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"muted\">The account was closed, and its texts were erased. The numbers stay.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -468,7 +468,7 @@ func revealed(p PredictionProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.Time(p.HorizonAt).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.DatedTime(p.HorizonAt).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -494,7 +494,7 @@ func revealed(p PredictionProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Time(at).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.DatedTime(at).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -521,7 +521,7 @@ func revealed(p PredictionProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Time(x.ResolvedAt).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.DatedTime(x.ResolvedAt).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -595,7 +595,7 @@ func revealed(p PredictionProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Time(p.RevealedAt).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.DatedTime(p.RevealedAt).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -789,7 +789,7 @@ func unrevealed(p PredictionProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Time(at).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.DatedTime(at).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1266,7 +1266,7 @@ func clampWords(p PredictionProps) string {
 		price, book string
 		view        components.View
 	}{{"the price before", "the book before", p.Before}, {"the price after", "the book after", p.After}, {"the median price of the hour before", "the median book of the hour before", p.Median}} {
-		if book := part.view.Book(); book != "" {
+		if book := part.view.BookIn(components.Fraction); book != "" {
 			parts = append(parts, part.book+" ("+book+")")
 		} else if part.view.Price != nil {
 			parts = append(parts, part.price+" ("+components.Fraction(*part.view.Price)+")")

@@ -42,11 +42,11 @@ func TestPredictionFacts(t *testing.T) {
 		closes, closed, at components.When
 		want               string
 	}{
-		"open":              {"open", in(48 * time.Hour), components.When{}, components.When{}, "Closesin 2 days"},
-		"overdue":           {"open", ago(48 * time.Hour), components.When{}, components.When{}, "Awaiting result, due2 days ago"},
-		"settled":           {"resolved", ago(48 * time.Hour), components.When{}, ago(time.Hour), "Closed2 days agoSettled1 hour ago by the market's settlement"},
-		"settled too early": {"resolved", in(48 * time.Hour), ago(2 * time.Hour), ago(time.Hour), "Closed2 hours agoSettled1 hour ago by the market's settlement"},
-		"void":              {"void", ago(48 * time.Hour), components.When{}, ago(time.Hour), "Closed2 days agoVoided1 hour ago by the market's settlement"},
+		"open":              {"open", in(48 * time.Hour), components.When{}, components.When{}, "Closesin 2 days (23 November 2026, 12:00:00 UTC)"},
+		"overdue":           {"open", ago(48 * time.Hour), components.When{}, components.When{}, "Awaiting result, due2 days ago (19 November 2026, 12:00:00 UTC)"},
+		"settled":           {"resolved", ago(48 * time.Hour), components.When{}, ago(time.Hour), "Closed2 days ago (19 November 2026, 12:00:00 UTC)Settled1 hour ago (21 November 2026, 11:00:00 UTC) by the market's settlement"},
+		"settled too early": {"resolved", in(48 * time.Hour), ago(2 * time.Hour), ago(time.Hour), "Closed2 hours ago (21 November 2026, 10:00:00 UTC)Settled1 hour ago (21 November 2026, 11:00:00 UTC) by the market's settlement"},
+		"void":              {"void", ago(48 * time.Hour), components.When{}, ago(time.Hour), "Closed2 days ago (19 November 2026, 12:00:00 UTC)Voided1 hour ago (21 November 2026, 11:00:00 UTC) by the market's settlement"},
 	} {
 		p := pages.PredictionProps{Layout: frame("", "/predictions/1", "/predictions"), ClosesAt: test.closes, ClosedAt: test.closed, Source: "market"}
 		p.Prediction.Status, p.Prediction.ResolvedAt = test.status, test.at
@@ -66,8 +66,8 @@ func TestHashStays(t *testing.T) {
 		link       int
 	}{
 		"shown at once":    {"", "", components.When{}, "", 0},
-		"revealed":         {"ab", "cd", ago(time.Hour), "Revealed1 hour agoHashabSaltcd", 1},
-		"hidden or erased": {"ab", "", ago(time.Hour), "Revealed1 hour agoHashab", 0},
+		"revealed":         {"ab", "cd", ago(time.Hour), "Revealed1 hour ago (21 November 2026, 11:00:00 UTC)HashabSaltcd", 1},
+		"hidden or erased": {"ab", "", ago(time.Hour), "Revealed1 hour ago (21 November 2026, 11:00:00 UTC)Hashab", 0},
 	} {
 		p := pages.PredictionProps{Layout: frame("", "/predictions/1", "/predictions"), Hash: test.hash, Salt: test.salt, RevealedAt: test.at}
 		doc := render(t, pages.Prediction(p))
