@@ -58,6 +58,18 @@ func (Store) Handles(ctx context.Context, db bun.IDB, prefix string, limit int) 
 	return slices.DeleteFunc(handles, func(h string) bool { return !strings.HasPrefix(h, prefix) }), nil
 }
 
+// InUse returns those of some handles that agents have now.
+func (Store) InUse(ctx context.Context, db bun.IDB, handles []string) ([]string, error) {
+	if len(handles) == 0 {
+		return nil, nil
+	}
+	var used []string
+	if err := Select(db).Column("a.handle").Where("a.handle IN ?", bun.Tuple(handles)).Scan(ctx, &used); err != nil {
+		return nil, fmt.Errorf("look for handles in use: %w", err)
+	}
+	return used, nil
+}
+
 // SignUps counts the agents created since a moment, without samples. It finds them by their ids,
 // which begin with the time of creation.
 func (Store) SignUps(ctx context.Context, db bun.IDB, since time.Time) (int64, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -81,6 +82,9 @@ func TestCreateAndFind(t *testing.T) {
 		}
 		if one, err := store.ByID(ctx, db.Reader, other.ID); err != nil || one.Handle != "grace" || one.Subject != "" {
 			t.Fatalf("%+v, %v", one, err)
+		}
+		if used, err := store.InUse(ctx, db.Reader, []string{"ada", "nobody-here"}); err != nil || !slices.Equal(used, []string{"ada"}) {
+			t.Fatalf("in use: %v, %v", used, err)
 		}
 		_, err = store.ByID(ctx, db.Reader, uuid.New())
 		refused(t, err, 404, "not_found")

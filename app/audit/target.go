@@ -1,9 +1,22 @@
 package audit
 
-import "github.com/google/uuid"
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
 
 // AgentTarget and the functions below return the Target of an entry.
 func AgentTarget(handle string) string { return "agent:" + handle }
+
+// AgentOf returns the handle in a target, or "" if the target isn't an agent.
+func AgentOf(target string) string {
+	handle, ok := strings.CutPrefix(target, AgentTarget(""))
+	if !ok {
+		return ""
+	}
+	return handle
+}
 
 // AdminTarget names an admin.
 func AdminTarget(name string) string { return "admin:" + name }

@@ -21,6 +21,7 @@ type AuditProps struct {
 // Entry is one entry of the audit log.
 type Entry struct {
 	Words, Target, Actor           string
+	Gone                           bool // the agent that Target names has this handle no more
 	Before, After, Reason, Address string
 	At                             time.Time
 }
@@ -55,8 +56,14 @@ func entries(f Frame, list []Entry) table {
 		if e.Before != "" {
 			change = e.Before + " → " + e.After
 		}
-		t.rows = append(t.rows, []cell{text(e.Words), {text: e.Target, href: targetPath(e.Target)}, text(e.Actor), text(change),
-			text(e.Reason), f.moment(e.At), {text: e.Address, tone: "nowrap"}})
+		at := f.moment(e.At)
+		at.note = f.when(e.At).Exact()
+		on := text(e.Target)
+		if !e.Gone {
+			on.href = targetPath(e.Target)
+		}
+		t.rows = append(t.rows, []cell{text(e.Words), on, text(e.Actor), text(change),
+			text(e.Reason), at, {text: e.Address, tone: "nowrap"}})
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/audit"
@@ -35,7 +36,10 @@ func (d *Site) audit(v *visit) error {
 		return err
 	}
 	p := views.AuditProps{Frame: d.frame(v, "Audit log", "/admin/audit"), Values: map[string]string{}, Actions: audit.Actions(),
-		Entries: entryProps(list), Pages: q.pages(next), CSV: q.with("format", "csv")}
+		Pages: q.pages(next), CSV: q.with("format", "csv")}
+	if p.Entries, err = d.entryProps(v.UserContext(), list); err != nil {
+		return err
+	}
 	for name := range q.values {
 		p.Values[name] = q.get(name)
 	}
@@ -76,17 +80,32 @@ func (d *Site) exportAudit(v *visit, f audit.Filter) error {
 // entriesOn reads the newest entries about one target.
 func (d *Site) entriesOn(ctx context.Context, target string, limit int) ([]views.Entry, error) {
 	list, _, err := audit.List(ctx, d.DB.Reader, audit.Filter{Target: target, Limit: limit})
-	return entryProps(list), err
+	if err != nil {
+		return nil, err
+	}
+	return d.entryProps(ctx, list)
 }
 
-func entryProps(list []audit.Entry) []views.Entry {
+// entryProps maps entries. It looks up their agents with one query, because the handle of a closed account is gone.
+func (d *Site) entryProps(ctx context.Context, list []audit.Entry) ([]views.Entry, error) {
+	var handles []string
+	for i := range list {
+		if handle := audit.AgentOf(list[i].Target); handle != "" && !slices.Contains(handles, handle) {
+			handles = append(handles, handle)
+		}
+	}
+	used, err := d.agents.InUse(ctx, d.DB.Reader, handles)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]views.Entry, len(list))
 	for i := range list {
 		e := &list[i]
+		handle := audit.AgentOf(e.Target)
 		out[i] = views.Entry{
-			Words: e.Words(), Target: e.Target, Actor: e.Actor, Before: e.Before, After: e.After,
-			Reason: e.Note, Address: e.Address, At: e.CreatedAt,
+			Words: e.Words(), Target: e.Target, Gone: handle != "" && !slices.Contains(used, handle), Actor: e.Actor,
+			Before: e.Before, After: e.After, Reason: e.Note, Address: e.Address, At: e.CreatedAt,
 		}
 	}
-	return out
+	return out, nil
 }

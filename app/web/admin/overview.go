@@ -41,6 +41,8 @@ func (d *Site) overview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p.Latest = entryProps(latest)
+	if p.Latest, err = d.entryProps(ctx, latest); err != nil {
+		return err
+	}
 	return show(v.Ctx, views.Overview(p))
 }
