@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -72,7 +73,8 @@ type Key struct {
 
 // AgentPrediction is a prediction of the agent.
 type AgentPrediction struct {
-	ID, Title, Status string
+	ID, Title, Status string // Title is "" if it was erased
+	Market            string // title of the market; "" if not about a market
 	Hidden            bool
 	Until             string // "baseline" or "close" while the prediction is not revealed, else ""
 	Confidence        float64
@@ -118,7 +120,7 @@ func (p *AgentProps) facts() facts {
 		list.addText("Skill", c.text+" ("+c.note+") over "+components.Plural(int(p.Events), "event", "events"))
 	}
 	list.addText("Brier", number(p.Brier, components.Brier).text)
-	list.addText("Calibration error", number(p.CalibrationError, components.ExactPercent).text)
+	list.addText("Calibration error", number(p.CalibrationError, func(v float64) string { return components.Decimal(v*100, 1) + " percentage points" }).text)
 	return list
 }
 
@@ -195,8 +197,10 @@ func (p *AgentProps) predictions() table {
 	t := table{empty: "The agent has published no predictions", heads: []head{{label: "Question"}, {label: "Says", num: true}, {label: "Market", num: true},
 		{label: "Status"}, {label: "Edge", num: true, wide: true}, {label: "Published", wide: true}}}
 	for _, r := range p.Predictions {
-		title := cell{text: r.Title, href: predictionPath(r.ID)}
-		if r.Hidden {
+		title := cell{text: cmp.Or(r.Title, r.Market, "Prediction without text"), href: predictionPath(r.ID)}
+		if r.Title == "" {
+			title.note = "text erased"
+		} else if r.Hidden {
 			title.note = "text hidden"
 		} else if r.Until != "" {
 			title.note = "not revealed until the " + r.Until

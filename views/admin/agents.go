@@ -62,7 +62,9 @@ var agentColumns = []column{
 	{"settled", "Settled", "", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.Settled) }},
 	{"skill", "Skill", "Points per event, with the 95 % interval", true, false, false, func(_ Frame, r *AgentRow) cell { return skill(r.Skill) }},
 	{"brier", "Brier", "Mean Brier score; 0 is best", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.Brier, components.Brier) }},
-	{"calibration", "Cal.", "Calibration error", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.CalibrationError, tenths) }},
+	{"calibration", "Cal.", "Calibration error in percentage points", true, false, true, func(_ Frame, r *AgentRow) cell {
+		return number(r.CalibrationError, func(v float64) string { return components.Decimal(v*100, 1) })
+	}},
 	{"requests", "Requests", "In the last 24 hours", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.Requests) }},
 	{"errors", "Errors", "Answered 4xx or 5xx, except 429, in the last 24 hours; below, the share of requests that were refused, limited or failed", true, true, false, failures},
 	{"limited", "Limited", "Answered 429, in the last 24 hours", true, false, true, func(_ Frame, r *AgentRow) cell { return count(r.Limited) }},

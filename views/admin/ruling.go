@@ -195,7 +195,9 @@ func (r *RulingPrediction) facts(f Frame) facts {
 	if r.Until != "" {
 		list.addText("Reveal", "others see it at its "+r.Until)
 	}
-	list.addText("Thesis", r.Thesis)
+	if r.Thesis != "" {
+		list.add("Thesis", cell{text: r.Thesis, lines: true})
+	}
 	return list
 }
 

@@ -32,6 +32,7 @@ type cell struct {
 	title  string
 	badge  string // CSS class of a badge around text
 	tone   string // CSS class of the text
+	lines  bool   // the text keeps its line breaks
 	when   *components.When
 	trend  []float64
 	label  string // accessible name of trend

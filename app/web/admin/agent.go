@@ -131,6 +131,9 @@ func (d *Site) addPredictions(ctx context.Context, a *agent.Agent, p *views.Agen
 			ID: r.ID.String(), Title: r.Title, Status: string(r.Status), Hidden: r.Hidden, Until: until(r),
 			Confidence: r.Confidence, Baseline: r.MarketThen(), Edge: points(r.Edge), CreatedAt: r.CreatedAt,
 		})
+		if r.Market != nil {
+			p.Predictions[i].Market = r.Market.Name()
+		}
 	}
 	return err
 }
