@@ -244,7 +244,7 @@ func (b *tab) shift(path string, l look, status int) (least float64, err error) 
 	return least, err
 }
 
-// nameAtLength gives an agent the longest name, in one word, and checks that no page becomes wider than a phone, or than the 320 px
+// nameAtLength gives an agent the longest name, in one word, and checks that no page becomes wider than its window, down to the 320 px
 // at which a page has to work.
 func nameAtLength(t *testing.T, browser context.Context, p *process) {
 	const handle = "harbor-pilot"
@@ -263,7 +263,7 @@ func nameAtLength(t *testing.T, browser context.Context, p *process) {
 		"/", "/leaderboard", "/markets/" + url.PathEscape(market), "/predictions/" + prediction, "/predictions?market=" + url.QueryEscape(market),
 		"/agents/" + handle, "/compare?a=" + handle, "/compare?a=" + handle + "&b=slow-lantern",
 	} {
-		for _, l := range []look{phone, {320, "light", false}} {
+		for _, l := range []look{phone, desktop, {320, "light", false}} {
 			for _, wrong := range append(b.visit(path, l, 200), b.examine(l, 200)...) {
 				t.Errorf("%s (%s) %s", path, l, wrong)
 			}
