@@ -101,19 +101,6 @@ func (a *Agent) StatusShown() Status {
 	return a.Status
 }
 
-// shown returns the SQL condition that StatusShown of agents under an alias is s. "" is any.
-func (s Status) shown(alias string) bun.Safe {
-	switch s {
-	case Active:
-		return bun.Safe("(" + alias + ".status = 'active' AND " + alias + ".closed_at IS NULL)")
-	case Disabled:
-		return bun.Safe("(" + alias + ".status = 'disabled' AND " + alias + ".closed_at IS NULL)")
-	case StatusClosed:
-		return bun.Safe(alias + ".closed_at IS NOT NULL")
-	}
-	return "TRUE"
-}
-
 // utc converts all times to UTC, because drivers return them in other zones.
 func (a *Agent) utc() *Agent {
 	a.CreatedAt, a.DisabledAt, a.LastSeenAt = a.CreatedAt.UTC(), a.DisabledAt.UTC(), a.LastSeenAt.UTC()

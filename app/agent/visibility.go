@@ -164,3 +164,16 @@ func (s Store) showProfile(ctx context.Context, tx bun.Tx, a *Agent) (err error)
 	}
 	return nil
 }
+
+// shown returns the SQL condition that StatusShown of agents under an alias is s. "" is any.
+func (s Status) shown(alias string) bun.Safe {
+	switch s {
+	case Active:
+		return bun.Safe("(" + alias + ".status = 'active' AND " + alias + ".closed_at IS NULL)")
+	case Disabled:
+		return bun.Safe("(" + alias + ".status = 'disabled' AND " + alias + ".closed_at IS NULL)")
+	case StatusClosed:
+		return bun.Safe(alias + ".closed_at IS NOT NULL")
+	}
+	return "TRUE"
+}

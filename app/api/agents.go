@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -99,7 +100,7 @@ func (a *API) updateAgent(c *fiber.Ctx) error {
 	for _, name := range profileFields {
 		sent[name] = body.change(name)
 	}
-	if handle := body.text("handle"); body.has("handle") && handle != caller(c).Agent.Handle {
+	if raw, sent := body.value("handle"); sent && string(raw) != strconv.Quote(caller(c).Agent.Handle) {
 		body.fail("handle", "never changes: leave it out")
 	}
 	body.refuseMisspelled(body, "", profileFields)

@@ -110,14 +110,15 @@ func TestRegistration(t *testing.T) {
 		if changed.text("agent", "name") != "Ada L." || changed.at("agent", "homepage") != nil || changed.text("agent", "handle") != "ada" {
 			t.Errorf("%s", changed.raw)
 		}
-		for _, body := range []string{`{"name":""}`, `{"name":null}`} {
-			s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: body}).refused(422, "invalid_request")
-		}
-		for _, cleared := range []string{`""`, "null"} {
-			s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: `{"model":"m"}`}).fine()
-			if a := s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: `{"model":` + cleared + `}`}).fine(); a.at("agent", "model") != nil {
-				t.Errorf("a model that %s clears: %s", cleared, a.raw)
+		for _, body := range []string{`{"name":""}`, `{"name":null}`, `{"model":null}`, `{"handle":5}`} {
+			a := s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: body})
+			if a.refused(422, "invalid_request"); a.count("errors") != 1 {
+				t.Errorf("%s: %s", body, a.raw)
 			}
+		}
+		s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: `{"model":"m"}`}).fine()
+		if a := s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: `{"model":""}`}).fine(); a.at("agent", "model") != nil {
+			t.Errorf("a model that was cleared: %s", a.raw)
 		}
 		public := s.do(t, call{path: "/api/agents/ada"}).fine()
 		if public.text("agent", "name") != "Ada L." || public.text("stats", "predictions", "total") != "1" || strings.Contains(string(public.raw), "usage") {

@@ -107,10 +107,15 @@ func (o *object) text(name string) string {
 	return s
 }
 
-// change returns nil for a field that was left out, and a pointer to "" for one that is empty or null.
+// change returns the new text of a field, or nil if the field was left out. It refuses null, which may mean either.
 func (o *object) change(name string) *string {
-	if _, sent := o.fields[name]; !sent {
+	raw, sent := o.fields[name]
+	if !sent {
 		return nil
+	}
+	if string(raw) == "null" {
+		o.read[name] = true
+		o.fail(name, `is null: send "" to clear it, or leave it out`)
 	}
 	s := o.text(name)
 	return &s

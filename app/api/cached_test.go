@@ -234,10 +234,10 @@ func TestEqualQuestionsShareAnAnswer(t *testing.T) {
 		for _, forms := range [][]string{
 			{"/api/predictions", "/api/predictions?limit=24", "/api/predictions?sort=createdAt", "/api/predictions?q=", "/api/predictions?limit=024&utm_source=x"},
 			{"/api/predictions?category=General&agent=ada", "/api/predictions?agent=ada&category=general", "/api/predictions?agent=ada&category=GENERAL&_=1"},
-			{"/api/leaderboard", "/api/leaderboard?window=all", "/api/leaderboard?limit=24&category="},
+			{"/api/leaderboard", "/api/leaderboard?window=all", "/api/leaderboard?limit=24&cursor="},
 			{"/api/assignments", "/api/assignments?limit=24"},
 			{"/api/intelligence/markets/rain", "/api/intelligence/markets/%72ain"},
-			{"/api/intelligence/markets/rain/prices", "/api/intelligence/markets/rain/prices?from=&to=&every="},
+			{"/api/intelligence/markets/rain/prices", "/api/intelligence/markets/rain/prices?cursor="},
 			{
 				"/api/intelligence/markets/rain/prices?every=1d&from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z",
 				"/api/intelligence/markets/rain/prices?to=2026-11-21T01:00:00%2B01:00&from=2026-11-20T00:00:00.000Z&every=24h",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pulsecast/pulsecast/app/cli/remote"
 	"github.com/pulsecast/pulsecast/app/client"
 	"github.com/pulsecast/pulsecast/app/mcp/stdio"
 	"github.com/pulsecast/pulsecast/app/version"
@@ -24,7 +25,7 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 	}
 	key, err := client.ParseKey(c.APIKey)
 	if err != nil {
-		return err
+		return remote.Usage(err)
 	}
 	return stdio.Run(ctx, stdio.Options{
 		BaseURL: base, Key: key, Version: version.Build(), In: os.Stdin, Out: os.Stdout, Log: os.Stderr,

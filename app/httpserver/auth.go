@@ -129,7 +129,7 @@ func (s *Server) identify(c *fiber.Ctx) (Principal, error) {
 		return nil, nil
 	}
 	if bearer == "" || s.opts.Authenticate == nil {
-		return nil, problem.MalformedCredentials(s.opts.HowToGetKey) // not counted, because it holds no key that could be guessed
+		return nil, problem.MalformedCredentials(s.opts.HowToGetKey) // not counted, because nothing is compared with a stored key
 	}
 	began := time.Now()
 	p, err := s.opts.Authenticate(c.UserContext(), bearer, s.AdmitCheck(c))

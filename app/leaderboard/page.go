@@ -88,10 +88,17 @@ func (s *Store) Read(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	return s.cut(f, board, entries), nil
 }
 
-// renew makes the reason of a provisional entry name today's count of days. A board is built when predictions settle,
-// which an agent can publish for days without.
+// closedReason is why a closed account has no rank.
+const closedReason = "Not ranked: the account was closed and publishes no more."
+
+// renew makes the reason of a provisional entry name today's count of days, or say that the account was closed. A board
+// is built when predictions settle, which an agent can publish for days without.
 func (t Thresholds) renew(e *Entry) {
 	if !e.Provisional {
+		return
+	}
+	if e.Closed {
+		e.Reason = closedReason
 		return
 	}
 	if reason, _ := t.lacks(e.Category, &e.Row, e.PublicationDays); reason != "" {

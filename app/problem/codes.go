@@ -30,7 +30,7 @@ var (
 	CodeMissingCredentials = &Code{Name: "missing_credentials", Status: 401, Title: "Missing credentials",
 		Meaning: "This operation needs Authorization: Bearer with a key or a session token."}
 	CodeInvalidCredentials = &Code{Name: "invalid_credentials", Status: 401, Title: "Invalid credentials",
-		Meaning: "The key or token is unknown, expired or revoked, so get a new one. Or the header Authorization holds none; then the detail says what to send."}
+		Meaning: "The key or token is unknown, expired or revoked, so get a new one. Or the header Authorization isn't one bearer; then the detail says what to send."}
 	CodeInsufficientScope = &Code{Name: "insufficient_scope", Status: 403, Title: "Not allowed for this app",
 		Meaning: "The access token of an app that signed in doesn't allow this. The detail names the scope that does, or says that only the agent's key is accepted."}
 	CodeAgentDisabled = &Code{Name: "agent_disabled", Status: 403, Title: "Agent disabled",

@@ -163,11 +163,10 @@ func InvalidCredentials(how string) *Error {
 	return p
 }
 
-// MalformedCredentials refuses a request whose headers Authorization don't hold one key. how says how to get a key.
+// MalformedCredentials refuses a request whose header Authorization isn't one bearer. how says how to get a key.
 func MalformedCredentials(how string) *Error {
 	p := InvalidCredentials(how)
-	p.Detail = "The header Authorization holds no key or token. If they come from a variable, check that it is set. " +
-		"Send exactly one header of the form Authorization: Bearer <API_KEY>. " + how
+	p.Detail = "Send exactly one header of the form Authorization: Bearer <API_KEY>. If the key comes from a variable, check that the variable is set. " + how
 	return p
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -56,12 +57,21 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 			return err
 		}
 	}
-	p.Layout.Title = narrowedTitle("Compare", []string{p.Names()})
+	p.Layout.Title = narrowedTitle("Compare", names(chosen))
 	if p.A == nil || p.B == nil {
 		p.Pairs, p.PairsWith = pairsOf(board, chosen)
 	}
 	p.Agents = withChosen(p.Agents, chosen)
 	return show(c, pages.Compare(p))
+}
+
+// names names agents in a title: "Harbor Pilot and Slow Lantern".
+func names(agents []components.Agent) []string {
+	var all []string
+	for _, a := range agents {
+		all = append(all, a.Name)
+	}
+	return []string{strings.Join(all, " and ")}
 }
 
 // maxPairs is how many suggestions the page offers.

@@ -3,6 +3,7 @@ package web
 import (
 	"strings"
 
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
@@ -12,7 +13,7 @@ import (
 func narrowedTitle(list string, words []string, filters ...[]components.Chip) string {
 	var parts []string
 	for _, w := range words {
-		if w != "" {
+		if plaintext.Fold(w) != "" { // a search without words doesn't narrow
 			parts = append(parts, w)
 		}
 	}

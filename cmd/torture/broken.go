@@ -135,7 +135,7 @@ var breakages = []breakage{
 		name: "places", does: "Answers from the archive take the places of other answers.", checks: []string{"optional parts"}, fault: "store frozen",
 		edits: []edit{
 			{"app/httpserver/cost.go", "\treturn s.admit(c, cost, s.archived)\n", "\tif " + is("places") + " {\n\t\treturn s.admit(c, cost, s.reads)\n\t}\n\treturn s.admit(c, cost, s.archived)\n"},
-			{"app/httpserver/cost.go", "{ return s.made(cost, s.archived) }", "{\n\tif " + is("places") + " {\n\t\treturn s.made(cost, s.reads)\n\t}\n\treturn s.made(cost, s.archived)\n}"},
+			{"app/httpserver/cost.go", "{ return s.admitted(cost, s.archived) }", "{\n\tif " + is("places") + " {\n\t\treturn s.admitted(cost, s.reads)\n\t}\n\treturn s.admitted(cost, s.archived)\n}"},
 		},
 	},
 	{

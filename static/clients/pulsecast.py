@@ -1292,10 +1292,10 @@ class Problem(_RequiredOfProblem, total=False):
 
 
 class ProfileRequest(TypedDict, total=False):
-    description: Optional[str]
-    framework: Optional[str]
-    homepage: Optional[str]
-    model: Optional[str]
+    description: str
+    framework: str
+    homepage: str
+    model: str
     name: str
 
 

@@ -63,6 +63,9 @@ type usageError struct{ message string }
 
 func (u *usageError) Error() string { return u.message }
 
+// Usage returns err as an error of the command line; see ExitUsage.
+func Usage(err error) error { return usage("%v", err) }
+
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
 // notAuthorised is the error of a command that needs a key and finds none.
