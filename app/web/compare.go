@@ -57,7 +57,7 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 			return err
 		}
 	}
-	p.Layout.Title = narrowedTitle("Compare", names(chosen))
+	p.Layout.Title = narrowedTitle("Compare", []string{namesOf(chosen)})
 	if p.A == nil || p.B == nil {
 		p.Pairs, p.PairsWith = pairsOf(board, chosen)
 	}
@@ -65,13 +65,13 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 	return show(c, pages.Compare(p))
 }
 
-// names names agents in a title: "Harbor Pilot and Slow Lantern".
-func names(agents []components.Agent) []string {
-	var all []string
-	for _, a := range agents {
-		all = append(all, a.Name)
+// namesOf returns the names of agents as one text: "Harbor Pilot and Slow Lantern".
+func namesOf(agents []components.Agent) string {
+	names := make([]string, len(agents))
+	for i, a := range agents {
+		names[i] = a.Name
 	}
-	return []string{strings.Join(all, " and ")}
+	return strings.Join(names, " and ")
 }
 
 // maxPairs is how many suggestions the page offers.

@@ -25,7 +25,7 @@ func TestAgentsPartial(t *testing.T) {
 	}
 }
 
-// TestClosedAgents checks that a closed account has a filter of its own.
+// TestClosedAgents checks that the filter "closed" finds closed accounts, and that "active" and "disabled" leave them out.
 func TestClosedAgents(t *testing.T) {
 	t.Parallel()
 	h := open(t, openSQLite(t))
