@@ -267,6 +267,7 @@ func TestFaultsOfAProvider(t *testing.T) {
 			t.Parallel()
 			provider := newScripted(t)
 			n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
+			n.AwaitStart()
 			key := provider.key(`{"active":true,"scope":"f","sub":"s1","username":"ada"}`)
 			provider.fail(c.handler)
 			n.want(t, key, noAnswer)
