@@ -93,7 +93,7 @@ func TestReasons(t *testing.T) {
 	}{
 		{29, 14, "Not ranked yet: needs 1 more settled event (29 of 30)."},
 		{30, 12, "Not ranked yet: needs publications on 2 more days (12 of 14)."},
-		{0, 1, "Not ranked yet: needs 30 more settled events (0 of 30); 10 more events with a prediction at least 0.03 from the market (0 of 10); publications on 13 more days (1 of 14)."},
+		{0, 1, "Not ranked yet: needs 30 more settled events (0 of 30); 10 more events with a prediction at least 3 percentage points from the market (0 of 10); publications on 13 more days (1 of 14)."},
 		{30, 14, ""},
 	} {
 		w := newWorld(t, dbtest.Open(t, database.SQLite))
@@ -116,7 +116,7 @@ func TestDisagreementsNeeded(t *testing.T) {
 	w.days(id, "sport", "2026-11-01", 40, 0)
 	w.exec("UPDATE agent_days SET disagreements = 9")
 	w.tick()
-	if e := w.entry(everything, "copier"); !e.Provisional || !strings.Contains(e.Reason, "1 more event with a prediction at least 0.03") {
+	if e := w.entry(everything, "copier"); !e.Provisional || !strings.Contains(e.Reason, "1 more event with a prediction at least 3 percentage points from the market") {
 		t.Errorf("copier = %+v", e)
 	}
 }

@@ -84,17 +84,13 @@ type Requirement struct {
 	lack string // format of the part of Row.Reason: missing count, plural s, Have, Need
 }
 
-// Both texts name score.MinDisagreement.
-var (
-	disagreementsWhat = fmt.Sprintf("events at least %g percentage points from the market", 100*score.MinDisagreement)
-	disagreementsLack = fmt.Sprintf("%%d more event%%s with a prediction at least %g from the market (%%d of %%d)", score.MinDisagreement)
-)
+var farFromMarket = fmt.Sprintf("at least %g percentage points from the market", 100*score.MinDisagreement)
 
 // requirements lists what a rank needs, and how much of it an agent has.
 func requirements(events, disagreements, days Progress) []Requirement {
 	return []Requirement{
 		{"settled events", events, "%d more settled event%s (%d of %d)"},
-		{disagreementsWhat, disagreements, disagreementsLack},
+		{"events " + farFromMarket, disagreements, "%d more event%s with a prediction " + farFromMarket + " (%d of %d)"},
 		{"days with a prediction on a market", days, "publications on %d more day%s (%d of %d)"},
 	}
 }
