@@ -224,7 +224,7 @@ func words(args *fasthttp.Args) ([]string, error) {
 		return nil, err
 	}
 	words, wrong := plaintext.Words(q)
-	if wrong == "" && len(words) == 0 && q != "" {
+	if plaintext.Wordless(q) {
 		wrong = "has no letters or digits to look for: send a word, or leave the parameter out"
 	}
 	if wrong != "" {

@@ -69,7 +69,7 @@ func NewGroups(moved func() uint64, now func() time.Time) *Groups {
 // its markets is among the GroupedMarkets. List refuses too many words.
 func (g *Groups) List(ctx context.Context, db bun.IDB, f GroupFilter) (page []Group, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
-	if err := checkWords(f.Q); err != nil {
+	if err := checkWords(f.Q); err != nil || plaintext.Wordless(f.Q) {
 		return nil, "", err
 	}
 	after, err := f.after()

@@ -53,7 +53,7 @@ func hasTag(db bun.IDB, p *database.Planned, slug string) schema.QueryWithArgs {
 // may then hold fewer than Limit, or none, although there is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
-	if err := checkWords(f.Q); err != nil {
+	if err := checkWords(f.Q); err != nil || plaintext.Wordless(f.Q) {
 		return nil, "", err
 	}
 	if f.narrows() {
@@ -125,7 +125,7 @@ func checkWords(q string) error {
 
 // narrows reports whether markets must be checked one by one.
 func (f Filter) narrows() bool {
-	return f.Category != "" || f.Tag != "" || !f.ClosesBefore.IsZero() || plaintext.Fold(f.Q) != ""
+	return f.Category != "" || f.Tag != "" || !f.ClosesBefore.IsZero() || f.Q != ""
 }
 
 // matches is the condition that a market m matches.

@@ -198,6 +198,9 @@ const searched = 2000
 // With Q, a page looks at no more than 2,000 items. It may then hold fewer than Limit, or none, although there
 // is a next page. Too many words and a bad cursor are 400 invalid_parameter.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next string, err error) {
+	if plaintext.Wordless(f.Q) {
+		return nil, "", nil
+	}
 	q := db.NewSelect().Model((*Item)(nil)).Where("NOT n.erased").OrderExpr("n.posted_at DESC, n.id DESC")
 	if f.Community != "" {
 		q = q.Where("n.community = ?", f.Community)

@@ -85,6 +85,9 @@ func HasWord(text, word string) bool {
 // MaxWords is the greatest number of different words in a search.
 const MaxWords = 32
 
+// Wordless reports whether a search has a text but no letter or digit. Such a search finds nothing.
+func Wordless(search string) bool { return search != "" && Fold(search) == "" }
+
 // Words returns the different words of a search, folded and in order. If there are more than MaxWords, it returns what
 // is wrong instead, as the rest of a sentence that begins with the name of the search. A bound on the characters isn't
 // enough: one character can fold to four words, and a database compares each word with every text that it looks at.

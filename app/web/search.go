@@ -10,7 +10,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
-	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
@@ -49,21 +48,19 @@ func (s *Site) search(c *fiber.Ctx, a address) error {
 
 func (s *Site) searchAll(c *fiber.Ctx, a address, p *pages.SearchProps) error {
 	words := url.Values{"q": {p.Words}}
-	if plaintext.Fold(p.Words) != "" {
-		found, next, err := s.listGroups(c, market.Filter{Q: p.Words, Limit: foundRows})
-		if err == nil && len(found) == 0 {
-			words.Set("state", "closed")
-			found, next, err = s.listGroups(c, market.Filter{Q: p.Words, Closed: true, Limit: foundRows})
-		}
-		if err != nil {
-			return err
-		}
-		p.Markets = found
-		if next != "" {
-			p.AllMarkets = join("/markets", words)
-		}
-		words.Del("state")
+	found, next, err := s.listGroups(c, market.Filter{Q: p.Words, Limit: foundRows})
+	if err == nil && len(found) == 0 {
+		words.Set("state", "closed")
+		found, next, err = s.listGroups(c, market.Filter{Q: p.Words, Closed: true, Limit: foundRows})
 	}
+	if err != nil {
+		return err
+	}
+	p.Markets = found
+	if next != "" {
+		p.AllMarkets = join("/markets", words)
+	}
+	words.Del("state")
 	agents, nextAgent, err := s.findAgents(c.UserContext(), agent.Filter{Q: p.Words, Limit: foundRows})
 	if err != nil {
 		return err
@@ -72,14 +69,14 @@ func (s *Site) searchAll(c *fiber.Ctx, a address, p *pages.SearchProps) error {
 	if nextAgent != "" {
 		p.AllAgents = a.with("in", "agents")
 	}
-	records, next, err := s.predictions.List(
+	records, nextRecord, err := s.predictions.List(
 		c.UserContext(), s.DB.Reader, prediction.Filter{Words: p.Words, Limit: foundRows},
 	)
 	if err != nil {
 		return err
 	}
 	p.Predictions = s.predictionList(records)
-	if next != "" {
+	if nextRecord != "" {
 		p.AllPredictions = join("/predictions", words)
 	}
 	return nil
