@@ -92,7 +92,7 @@ func (s *Site) skill(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return document(c, "text/markdown; charset=utf-8", text)
+	return document(c, markdownUTF8, text)
 }
 
 type link struct {

@@ -10,9 +10,14 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// RenderError sends the page of a refusal. Its status and headers are already set.
+// RenderError sends the page of a refusal, as Markdown if the request prefers that. Its status and headers are already
+// set.
 func (s *Site) RenderError(c *fiber.Ctx, p *problem.Error, requestID string) error {
 	detail := p.ForPeople()
+	if prefersMarkdown(c) {
+		c.Set(fiber.HeaderContentType, markdownUTF8)
+		return c.SendString("# " + p.Title + "\n\n" + detail + "\n\nRequest " + requestID + "\n")
+	}
 	if p.Status == fiber.StatusTooManyRequests || p.Status == fiber.StatusServiceUnavailable {
 		return send(c, fiber.MIMETextHTMLCharsetUTF8, pages.Busy(pages.BusyProps{Title: p.Title, Detail: detail, RequestID: requestID}))
 	}

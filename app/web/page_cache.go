@@ -225,7 +225,7 @@ func (p *pageCache) asMarkdown(page *answer.Answer, address string) (*answer.Ans
 		return nil, err
 	}
 	h := *headOf(page)
-	h.contentType, h.etag = markdownType+"; charset=utf-8", `W/"md-`+strings.TrimPrefix(h.etag, `W/"`)
+	h.contentType, h.etag = markdownUTF8, `W/"md-`+strings.TrimPrefix(h.etag, `W/"`)
 	return withHead(text, h), nil
 }
 

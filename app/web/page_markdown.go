@@ -14,7 +14,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-const markdownType = "text/markdown"
+const (
+	markdownType = "text/markdown"
+	markdownUTF8 = markdownType + "; charset=utf-8"
+)
 
 // prefersMarkdown returns whether a request prefers Markdown to HTML.
 func prefersMarkdown(c *fiber.Ctx) bool {
