@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/demo"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
@@ -51,11 +53,23 @@ func (s *serveCommand) Run(ctx context.Context) (err error) {
 		if err := openDemo(ctx, a, os.Stdout); err != nil {
 			return err
 		}
-	} else if a.ShowsSample() {
-		a.Log.Warn("this database holds the demo's sample data, marked as such everywhere")
+	} else {
+		markLive(ctx, a)
 	}
 	fmt.Printf("Pulsecast listens on %s://%s\n", cfg.Scheme(), ln.Addr())
 	return a.Run(ctx, ln)
+}
+
+// markLive keeps the demo out of a database that is started without it. The service also starts if the database accepts
+// no writes.
+func markLive(ctx context.Context, a *app.App) {
+	if a.ShowsSample() {
+		a.Log.Warn("this database holds the demo's sample data, marked as such everywhere")
+		return
+	}
+	if err := demo.MarkLive(ctx, a.DB, time.Now()); err != nil {
+		a.Log.Warn("the database isn't marked against the demo's sample data", "error", err)
+	}
 }
 
 // collectOften makes the garbage collector run once 60 % of what is in use has been allocated, not 100 %, unless GOGC is
@@ -84,5 +98,6 @@ func (w *workCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	markLive(ctx, a)
 	return a.Work(ctx)
 }

@@ -25,18 +25,34 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// The settings that mark a database as the demo's.
+// The first two settings mark a database as the demo's, and the last one as another's.
 const (
 	settingStart = "demo"       // the time of the first start, RFC 3339
 	settingSteps = "demo_steps" // how many steps of the replay are stored
+	settingLive  = "live"       // the time of the first start without the demo, RFC 3339
 )
 
-// ErrNotEmpty says that a database holds other data, with which sample data must never be mixed.
-var ErrNotEmpty = errors.New("--demo: this database holds data that isn't from the demo. Set DATABASE_URL to an empty database")
+// ErrNotEmpty says that a database is for other data, with which sample data must never be mixed.
+var ErrNotEmpty = errors.New("--demo: this database was started without --demo, or holds data that isn't from the demo. Set DATABASE_URL to an empty database")
+
+// MarkLive records that a database was started without the demo, so that Seed refuses it. It does nothing if the
+// database holds demo data.
+func MarkLive(ctx context.Context, db *database.DB, now time.Time) error {
+	if marked, err := Marked(ctx, db.Reader); marked || err != nil {
+		return err
+	}
+	if _, live, err := database.Setting(ctx, db.Reader, settingLive); live || err != nil {
+		return err
+	}
+	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		_, err := database.AddSetting(ctx, tx, settingLive, now.UTC().Format(time.RFC3339))
+		return err
+	})
+}
 
 // Seed fills an empty database with the sample world as of now. It does nothing if the database already has it.
 // It completes a Seed that was interrupted, as of that Seed's time. Seed returns ErrNotEmpty if the database
-// holds any other agents, markets or predictions.
+// was started without the demo, or holds any other agents, markets or predictions.
 //
 // If several nodes start together, the first one does the work and the others wait.
 func Seed(ctx context.Context, db *database.DB, now time.Time) (err error) {
@@ -118,6 +134,11 @@ func firstStart(ctx context.Context, db *database.DB, now time.Time) (start time
 }
 
 func checkEmpty(ctx context.Context, db bun.IDB) error {
+	if _, live, err := database.Setting(ctx, db, settingLive); err != nil {
+		return err
+	} else if live {
+		return ErrNotEmpty
+	}
 	for _, q := range []*bun.SelectQuery{
 		agent.Select(db).Where("a.kind = ?", agent.Ordinary),
 		market.Select(db),

@@ -106,19 +106,24 @@ func TestSeedFromTwoNodesAtOnce(t *testing.T) {
 
 func TestSeedRefusesOtherData(t *testing.T) {
 	t.Parallel()
-	for name, fill := range map[string]func(tx bun.Tx) error{
-		"an agent": func(tx bun.Tx) error {
-			_, err := agent.Store{}.Create(t.Context(), tx, agent.New{Profile: agent.Profile{Name: "Somebody"}, At: firstLook})
-			return err
+	for name, fill := range map[string]func(t *testing.T, db *database.DB) error{
+		"an agent": func(t *testing.T, db *database.DB) error {
+			return db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+				_, err := agent.Store{}.Create(ctx, tx, agent.New{Profile: agent.Profile{Name: "Somebody"}, At: firstLook})
+				return err
+			})
 		},
-		"a market": func(tx bun.Tx) error {
-			return market.Store{}.Observe(t.Context(), tx, []market.Market{{ID: "1", Source: "polymarket", Question: "Q?", Title: "Q?", ObservedAt: firstLook}})
+		"a market": func(t *testing.T, db *database.DB) error {
+			return db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+				return market.Store{}.Observe(ctx, tx, []market.Market{{ID: "1", Source: "polymarket", Question: "Q?", Title: "Q?", ObservedAt: firstLook}})
+			})
 		},
+		"a start without the demo": func(t *testing.T, db *database.DB) error { return MarkLive(t.Context(), db, firstLook) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dbtest.Each(t, func(t *testing.T, db *database.DB) {
-				if err := db.RunInTx(t.Context(), nil, func(_ context.Context, tx bun.Tx) error { return fill(tx) }); err != nil {
+				if err := fill(t, db); err != nil {
 					t.Fatal(err)
 				}
 				before := digest(t, db)
