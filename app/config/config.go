@@ -49,12 +49,12 @@ type Config struct {
 	MarketsInterval time.Duration `env:"MARKETS_INTERVAL" name:"markets-interval" default:"60s" group:"Sources" help:"Time between two readings of the markets."`
 	NewsInterval    time.Duration `env:"NEWS_INTERVAL" name:"news-interval" default:"120s" group:"Sources" help:"Time between two readings of the news."`
 
-	EdgeFilter             string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default User-Agents of scripting libraries on the lists of markets, news and events."`
+	EdgeFilter             string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default User-Agents of scripting libraries below /api/intelligence."`
 	TrustedProxies         string `env:"TRUSTED_PROXIES" name:"trusted-proxies" group:"Limits" help:"Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted."`
 	RateLimitReads         Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Units of reading per key, or per address without a key: N/s, N/min, N/h or off."`
-	RateLimitReadsAddress  Rate   `env:"RATE_LIMIT_READS_ADDRESS" name:"rate-limit-reads-address" default:"3600/min" group:"Limits" help:"Units of reading by all keys of one address, and by all keys of one owner if it is known."`
+	RateLimitReadsAddress  Rate   `env:"RATE_LIMIT_READS_ADDRESS" name:"rate-limit-reads-address" default:"3600/min" group:"Limits" help:"Units of reading by all keys of one address, and by all keys of one owner if it is known; off with RATE_LIMIT_READS."`
 	RateLimitWrites        Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publications and other writes, per agent."`
-	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publications and other writes by all agents of one address, and by all agents of one owner if it is known."`
+	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publications and other writes by all agents of one address, and by all agents of one owner if it is known; off with RATE_LIMIT_WRITES."`
 	RegistrationRate       Rate   `env:"REGISTRATION_RATE" name:"registration-rate" default:"5/h" group:"Limits" help:"New agents per address; four times as many per IPv6 /48."`
 	RegistrationCeiling    Rate   `env:"REGISTRATION_CEILING" name:"registration-ceiling" default:"200/h" group:"Limits" help:"New agents of the whole service."`
 	RateLimitFailures      Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address, and checks of new keys without success."`
@@ -133,6 +133,12 @@ func (c *Config) Check() error {
 		c.BaseURL = c.Scheme() + "://" + dialable(host, c.Addr)
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if c.RateLimitReads.Off() {
+		c.RateLimitReadsAddress = Rate{}
+	}
+	if c.RateLimitWrites.Off() {
+		c.RateLimitWritesAddress = Rate{}
+	}
 	bases := []struct{ name, value string }{
 		{"BASE_URL", c.BaseURL}, {"IDENTITY_URL", c.IdentityURL},
 		{"POLYMARKET_URL", c.PolymarketURL}, {"POLYMARKET_CLOB_URL", c.PolymarketClobURL},

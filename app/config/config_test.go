@@ -89,3 +89,20 @@ func TestAdminScopeTellsAdminsFromOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitOffForAddressesToo checks that a limit which is off for each key is off for an address as well.
+func TestLimitOffForAddressesToo(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	c.RateLimitWrites = config.Rate{}
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if !c.RateLimitWritesAddress.Off() || c.RateLimitReadsAddress.Off() {
+		t.Errorf("with writes off: writes of an address %s, reads %s", c.RateLimitWritesAddress, c.RateLimitReadsAddress)
+	}
+	c.RateLimitReads = config.Rate{}
+	if err := c.Check(); err != nil || !c.RateLimitReadsAddress.Off() {
+		t.Errorf("with reads off: reads of an address %s, %v", c.RateLimitReadsAddress, err)
+	}
+}

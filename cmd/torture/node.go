@@ -23,7 +23,7 @@ import (
 // unlimited are settings for checks in which no request may be refused by a limit.
 var unlimited = []string{
 	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
-	"RATE_LIMIT_READS_ADDRESS=off", "RATE_LIMIT_WRITES_ADDRESS=off", "REGISTRATION_RATE=off", "REGISTRATION_CEILING=off",
+	"REGISTRATION_RATE=off", "REGISTRATION_CEILING=off",
 }
 
 // sources stands in for the upstream services. It hangs on demand.
