@@ -71,11 +71,12 @@ type API struct {
 // admitFunc waits until an answer may be made; see httpserver.Server.Admit.
 type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (*httpserver.Admission, error)
 
-// without refuses GET for an address that only has other methods, so that it isn't read as an id.
-func without(allow string) fiber.Handler {
+// without refuses GET for an address that only has other methods, so that it isn't read as an id. instead is a sentence
+// that says where to read.
+func without(allow, instead string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderAllow, allow)
-		return fiber.ErrMethodNotAllowed
+		return fiber.NewError(fiber.StatusMethodNotAllowed, instead)
 	}
 }
 
@@ -101,6 +102,7 @@ func (a *API) Register(s *httpserver.Server) {
 		s.App.Add(method, path, with(method, path, handlers)...)
 	}
 	reads := []fiber.Handler{s.OptionalAgent(), limits.Reads()}
+	intelligence := []fiber.Handler{s.EdgeFilter(), s.OptionalAgent(), limits.Reads()}
 
 	get("/api/health", limits.Snapshot(), s.Health)
 	get("/api/skill", limits.Snapshot(), a.text("skill"))
@@ -112,13 +114,13 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/intelligence/news", signals(s, a.Intelligence.ListNews, a.listStoredNews())...)
 	s.Direct("/api/intelligence/markets", direct(a.Intelligence.Markets.Form))
 	s.Direct("/api/intelligence/news", direct(a.Intelligence.News.Form))
-	get("/api/intelligence/events", append([]fiber.Handler{s.EdgeFilter()}, append(reads, a.listEvents())...)...)
-	get("/api/intelligence/events/:id", append(reads, a.getEvent())...)
-	get("/api/intelligence/markets/:id", append(reads, a.getMarket())...)
-	get("/api/intelligence/markets/:id/prices", append(reads, a.listPrices)...)
+	get("/api/intelligence/events", append(intelligence, a.listEvents())...)
+	get("/api/intelligence/events/:id", append(intelligence, a.getEvent())...)
+	get("/api/intelligence/markets/:id", append(intelligence, a.getMarket())...)
+	get("/api/intelligence/markets/:id/prices", append(intelligence, a.listPrices)...)
 
 	get("/api/predictions", append(reads, a.listPredictions())...)
-	s.App.Get(BatchPath, without("POST"))
+	s.App.Get(BatchPath, without("POST", "GET /api/predictions lists predictions."))
 	get("/api/predictions/:id", append(reads, a.getPrediction())...)
 	on(fiber.MethodPost, "/api/predictions", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.publish)
 	s.AllowBody(BatchPath, MaxBatchBody)
@@ -141,7 +143,7 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodDelete, "/api/agents/me/grants/:id", s.RequireAgent(), limits.Writes(), a.revokeGrant)
 	get("/api/agents/me/review", s.RequireAgent(), limits.Reads(), a.getOwnReview())
 	get("/api/agents/:handle/review", append(reads, a.getReview())...)
-	s.App.Get("/api/agents/me", without("PATCH, DELETE"))
+	s.App.Get("/api/agents/me", without("PATCH, DELETE", "GET /api/stats shows your own profile and stats."))
 	get("/api/agents/:handle", append(reads, a.getAgent())...)
 	get("/api/stats", s.RequireAgent(), limits.Reads(), s.Admitted(httpserver.Page), a.getStats)
 	get("/api/leaderboard", append(reads, a.getLeaderboard())...)

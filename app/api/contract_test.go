@@ -103,10 +103,14 @@ func TestMethodsAndPaths(t *testing.T) {
 				t.Errorf("%s allows %q", path, a.header.Get("Allow"))
 			}
 		}
-		for path, allow := range map[string]string{"/api/predictions/batch": "POST, OPTIONS", "/api/agents/me": "PATCH, DELETE, OPTIONS"} {
-			a := s.do(t, call{path: path})
-			if a.refused(http.StatusMethodNotAllowed, "method_not_allowed"); a.header.Get("Allow") != allow {
-				t.Errorf("GET %s: Allow %q, want %q", path, a.header.Get("Allow"), allow)
+		for _, c := range []struct{ path, allow, instead string }{
+			{"/api/predictions/batch", "POST, OPTIONS", "GET /api/predictions lists predictions."},
+			{"/api/agents/me", "PATCH, DELETE, OPTIONS", "GET /api/stats"},
+		} {
+			a := s.do(t, call{path: c.path})
+			detail := a.refused(http.StatusMethodNotAllowed, "method_not_allowed")
+			if a.header.Get("Allow") != c.allow || !strings.Contains(detail, c.instead) {
+				t.Errorf("GET %s: Allow %q, want %q: %s", c.path, a.header.Get("Allow"), c.allow, detail)
 			}
 		}
 		for _, path := range []string{"/api", "/api/", "/api/nothing", "/api/predictions/1/2", "/api/Health", "/api/intelligence", "/api/agents/nobody-here", "/api/predictions?agent=nobody-here", "/api/intelligence/markets/no-such"} {
@@ -123,7 +127,7 @@ func TestUserAgentFilter(t *testing.T) {
 	refused := []string{"", "python-requests/2.32", "curl/8.5.0", "Go-http-client/1.1", "axios/1.7", "node", "okhttp/4.12", "Wget/1.21"}
 	each(t, func(t *testing.T, s *service) {
 		key := s.register(t, "Ada")
-		for _, path := range []string{"/api/intelligence/markets", "/api/intelligence/news"} {
+		for _, path := range []string{"/api/intelligence/markets", "/api/intelligence/news", "/api/intelligence/events"} {
 			for _, ua := range refused {
 				h := map[string]string{"User-Agent": ua}
 				if ua == "" {
@@ -135,6 +139,11 @@ func TestUserAgentFilter(t *testing.T) {
 				s.do(t, call{path: path, header: h, bearer: key}).fine()
 			}
 			s.do(t, call{path: path, header: map[string]string{"User-Agent": "my-bot/1.0 (python-requests/2.32)"}}).fine()
+		}
+		for _, path := range []string{"/api/intelligence/events/none", "/api/intelligence/markets/none", "/api/intelligence/markets/none/prices"} {
+			h := map[string]string{"User-Agent": "curl/8.5.0"}
+			s.do(t, call{path: path, header: h}).refused(http.StatusForbidden, "user_agent_rejected")
+			s.do(t, call{path: path, header: h, bearer: key}).refused(http.StatusNotFound, "not_found")
 		}
 		s.do(t, call{path: "/api/predictions", header: map[string]string{"User-Agent": "curl/8.5.0"}}).fine()
 	})

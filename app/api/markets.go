@@ -130,11 +130,14 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 	for i, p := range history {
 		prices[i] = priceWire{At: p.ObservedAt.UTC(), Prices: p.Prices, Bid: p.BestBid, Ask: p.BestAsk}
 	}
+	asOf, stale := a.observed()
 	return struct {
 		OK          bool              `json:"ok"`
 		Market      *marketDetailWire `json:"market"`
 		History     []priceWire       `json:"history"`
 		Consensus   *consensusWire    `json:"consensus"`
 		Predictions []predictionWire  `json:"predictions"`
-	}{true, a.marketDetail(m), prices, consensus(opinions[m.ID]), a.predictions(latest)}, nil
+		AsOf        *string           `json:"asOf"`
+		Stale       bool              `json:"stale"`
+	}{true, a.marketDetail(m), prices, consensus(opinions[m.ID]), a.predictions(latest), asOf, stale}, nil
 }

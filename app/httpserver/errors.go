@@ -172,7 +172,11 @@ func (s *Server) translateFiber(c *fiber.Ctx, e *fiber.Error) *problem.Error {
 			allow += ", " + fiber.MethodOptions
 			c.Set(fiber.HeaderAllow, allow)
 		}
-		return problem.MethodNotAllowed(of(c.Context()).method, allow)
+		p := problem.MethodNotAllowed(of(c.Context()).method, allow)
+		if e.Message != fiber.ErrMethodNotAllowed.Message {
+			p.Detail += " " + e.Message
+		}
+		return p
 	case fiber.StatusRequestEntityTooLarge:
 		return problem.PayloadTooLarge(MaxBody).With(e)
 	case fiber.StatusServiceUnavailable:
