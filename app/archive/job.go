@@ -82,7 +82,7 @@ func (s *Sealer) removeUnfinished(ctx context.Context) error {
 
 // sealDue seals the days that have ended. more reports whether days are left for the next run.
 func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
-	latest := DayOf(s.Now().Add(-settled).AddDate(0, 0, -1))
+	latest := DayOf(s.Now().UTC().Add(-settled).AddDate(0, 0, -1)) // in UTC, because a local day may have 23 hours
 	for range daysPerRun {
 		if err := s.finishLast(ctx); err != nil {
 			return false, err

@@ -268,6 +268,30 @@ func TestSealedAhead(t *testing.T) {
 	}
 }
 
+// TestSealedWhereDaysHave23Hours checks that a day is sealed after its end in UTC, also on a machine whose local day
+// begins or ends with daylight saving time.
+func TestSealedWhereDaysHave23Hours(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, database.SQLite)
+	noon := time.Date(2027, 3, 28, 12, 0, 0, 0, time.UTC) // of the day that has 23 hours in Berlin
+	w.set(noon.In(berlin))
+	w.readPlain()
+	for _, c := range []struct {
+		after time.Duration
+		want  int
+	}{{11*time.Hour + 59*time.Minute, 0}, {12*time.Hour + 30*time.Minute, 1}} {
+		w.set(noon.Add(c.after).In(berlin))
+		w.mustTick()
+		if got := w.days(); len(got) != c.want {
+			t.Errorf("at %s: sealed %v, want %d days", w.now().UTC(), got, c.want)
+		}
+	}
+}
+
 // TestStoppedWhileSealing stops the sealer at each of its writes. The next run must seal the
 // complete day once.
 func TestStoppedWhileSealing(t *testing.T) {

@@ -47,7 +47,7 @@ func (w Window) since(now time.Time) string {
 	if days == 0 {
 		return ""
 	}
-	return day(now.AddDate(0, 0, 1-days))
+	return day(now.UTC().AddDate(0, 0, 1-days))
 }
 
 // day returns the UTC day of a moment as the tables store it: "2026-11-21".

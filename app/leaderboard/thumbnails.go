@@ -31,7 +31,7 @@ func (s *Store) Thumbnails(ctx context.Context, db bun.IDB, agents []uuid.UUID, 
 	}
 	var points []SkillPoint
 	err = db.NewSelect().Model(&points).Where("agent_id IN (?)", bun.List(agents)).
-		Where("day >= ?", day(s.now().AddDate(0, 0, -days))).OrderExpr("agent_id, day").Scan(ctx)
+		Where("day >= ?", day(s.now().UTC().AddDate(0, 0, -days))).OrderExpr("agent_id, day").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read trends: %w", err)
 	}
