@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -81,6 +84,48 @@ func TestRedact(t *testing.T) {
 			w.mustTick()
 			if problems, _ := w.verify(); len(problems) > 0 || len(textsOf(w, "2026-11-22", archive.News)) != 0 || len(textsOf(w, "2026-11-21", archive.News)) != 1 {
 				t.Errorf("problems %q, texts %v", problems, textsOf(w, "2026-11-22", archive.News))
+			}
+		})
+	}
+}
+
+// during is a storage that calls once before it writes what was erased.
+type during struct {
+	archive.Writable
+	once func()
+}
+
+func (d during) Put(ctx context.Context, name string, content io.Reader, size int64) error {
+	if path.Base(name) == archive.RedactionsName {
+		d.once()
+	}
+	return d.Writable.Put(ctx, name, content, size)
+}
+
+// TestRequestedAgainWhileErasing checks that a request with another reason isn't taken for done if it comes while the
+// job processes the first one.
+func TestRequestedAgainWhileErasing(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			w.readPlain()
+			w.set(day.AddDate(0, 0, 1).Add(12 * time.Hour))
+			w.mustTick()
+			request := func(reason string) {
+				err := archive.RequestRedaction(t.Context(), w.db, w.now(), true, archive.Request{Table: archive.News, Record: "n1", Reason: reason})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			request(archive.Hidden)
+			asked := false
+			w.sealer.Storage = during{w.storage, sync.OnceFunc(func() { asked = true; request(archive.Ordered) })}
+			w.mustTick()
+			w.mustTick()
+			if got := w.redactions("2026-11-21"); !asked || !slices.Equal(got, []string{"news n1 ordered"}) {
+				t.Errorf("asked again %t; redactions %v", asked, got)
 			}
 		})
 	}

@@ -69,7 +69,9 @@ func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool
 		}
 	}
 	for part := range slices.Chunk(rows, 500) {
+		// The id changes, so that a run which has read the earlier request doesn't mark this one as done.
 		q := db.NewInsert().Model(&part).On("CONFLICT (kind, record) DO UPDATE").
+			Set("id = EXCLUDED.id, created_at = EXCLUDED.created_at").
 			Set("next_day = EXCLUDED.next_day, last_day = EXCLUDED.last_day, done_at = NULL").
 			Set("reason = CASE WHEN q.reason = ? THEN EXCLUDED.reason ELSE q.reason END", Hidden) // see replaces
 		if !again {
