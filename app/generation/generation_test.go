@@ -34,9 +34,12 @@ func TestWatcherSeesWhatMoved(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := watcher(t, db)
-		texts := 0
-		w.OnMoved(generation.Texts, func() { texts++ })
-		before := w.Stamp()
+		texts, before := 0, w.Stamp()
+		w.OnMoved(generation.Texts, func() {
+			if texts++; !w.Stamp().Same(before, []generation.Topic{generation.Texts}) {
+				t.Error("the new stamp shows before what depends on it is dropped")
+			}
+		})
 		move(t, db, generation.Boards, generation.Texts)
 		move(t, db, generation.Texts)
 		if err := w.Check(t.Context()); err != nil {

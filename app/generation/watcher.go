@@ -72,8 +72,8 @@ func NewWatcher(db *bun.DB, log *slog.Logger) *Watcher {
 	return w
 }
 
-// OnMoved registers f. Every check that finds the topic moved calls f. Call OnMoved before the
-// first check. f must not block.
+// OnMoved registers f. Every check that finds the topic moved calls f, before Stamp returns the new
+// value. Call OnMoved before the first check. f must not block.
 func (w *Watcher) OnMoved(topic Topic, f func()) { w.moved[topic] = append(w.moved[topic], f) }
 
 // Stamp returns the values of the topics at the last successful check.
@@ -131,7 +131,7 @@ func (w *Watcher) look() error {
 	if w.follower != nil {
 		w.follower.note(now)
 	}
-	last := &w.last.Swap(now).stamp
+	last := w.Stamp()
 	for topic, calls := range w.moved {
 		if now.stamp[topic] != last[topic] {
 			for _, f := range calls {
@@ -139,6 +139,7 @@ func (w *Watcher) look() error {
 			}
 		}
 	}
+	w.last.Store(now) // after the calls, so that no answer with the new stamp is made from what they drop
 	return nil
 }
 
