@@ -292,13 +292,19 @@ func (a *App) adminSite(acts *moderation.Service) *webadmin.Site {
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
 		Moderation: acts, Monitor: a.monitor, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
 		Holder: a.worker.Holder(), Sample: a.ShowsSample,
-		Tick: map[string]func(context.Context) (time.Duration, error){"markets": patient(a.Markets.Tick), "news": patient(a.News.Tick)},
+		Tick: map[string]func(context.Context) (time.Duration, error){"markets": a.byAdmin(a.Markets.Tick), "news": a.byAdmin(a.News.Tick)},
 	})
 }
 
-// patient makes a tick that an admin started wait for locks as long as a tick of the worker.
-func patient(tick func(context.Context) (time.Duration, error)) func(context.Context) (time.Duration, error) {
-	return func(ctx context.Context) (time.Duration, error) { return tick(database.Patient(ctx)) }
+// byAdmin makes a tick that an admin started wait for locks as long as a tick of the worker. Like the worker, it
+// doesn't tick while this node's clock is off.
+func (a *App) byAdmin(tick func(context.Context) (time.Duration, error)) func(context.Context) (time.Duration, error) {
+	return func(ctx context.Context) (time.Duration, error) {
+		if err := a.DB.CheckClock(ctx, a.now); err != nil {
+			return 0, err
+		}
+		return tick(database.Patient(ctx))
+	}
 }
 
 // ShowsSample reports whether the database holds the demo's sample world.

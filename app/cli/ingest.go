@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app/config"
 )
@@ -19,6 +20,9 @@ func (i *ingestCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	if err := a.DB.CheckClock(ctx, time.Now); err != nil {
+		return err
+	}
 	_, marketsErr := a.Markets.Tick(ctx)
 	_, newsErr := a.News.Tick(ctx)
 	for _, h := range []struct {

@@ -29,6 +29,9 @@ func (s *settleCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	if err := a.DB.CheckClock(ctx, time.Now); err != nil {
+		return err
+	}
 	if s.Rebuild {
 		report, err := a.Settlement.Rebuild(ctx, true)
 		if err != nil {

@@ -125,6 +125,15 @@ func ClockOffset(ctx context.Context, db bun.IDB, now func() time.Time) (time.Du
 	return at.Sub(sent.Add(now().Sub(sent) / 2)), nil
 }
 
+// CheckClock returns an error if this machine's clock differs from the database's by more than 5 s.
+func (db *DB) CheckClock(ctx context.Context, now func() time.Time) error {
+	offset, err := ClockOffset(ctx, db, now)
+	if err == nil && offset.Abs() > maxClockOffset {
+		err = fmt.Errorf("this machine's clock is %s off the database's, so times would be wrong: run an NTP client", offset.Abs().Round(time.Second))
+	}
+	return err
+}
+
 // hasTable reports whether the database has a table.
 func (db *DB) hasTable(ctx context.Context, name string) (bool, error) {
 	tables := "sqlite_master WHERE type = 'table' AND name = ?"
