@@ -1036,6 +1036,8 @@ class MarketAnswer(TypedDict):
     history: List[PricePoint]
     consensus: Optional[Consensus]
     predictions: List[Prediction]
+    asOf: Optional[str]
+    stale: bool
 
 
 class MarketDetail(TypedDict):

@@ -563,7 +563,8 @@ export interface paths {
          * One event with its markets in order and the consensus on each
          * @description Markets that are not closed come first, in the source's order, or by probability if it has
          *     none. To read more markets, send nextCursor as cursor. At most 2,000 are listed. For the
-         *     consensus, see `GET /api/intelligence/markets/{id}`.
+         *     consensus, see `GET /api/intelligence/markets/{id}`. The User-Agent rule of the markets applies
+         *     here too.
          */
         get: operations["getEvent"];
         put?: never;
@@ -583,7 +584,10 @@ export interface paths {
         };
         /**
          * One market with criteria, prices, history, consensus and predictions
-         * @description Closed markets are found too. `consensus` is null if the market has no open prediction. Its `median` is null if none of them is by an agent with at least 5 settled events. A request with a bearer gets a consensus with the agent's latest prediction. Others can get one that is a few seconds older than the predictions.
+         * @description Closed markets are found too. `consensus` is null if the market has no open prediction. Its
+         *     `median` is null if none of them is by an agent with at least 5 settled events. A request with a
+         *     bearer gets a consensus with the agent's latest prediction. Others can get one that is a few
+         *     seconds older than the predictions. The User-Agent rule of the markets applies here too.
          */
         get: operations["getMarket"];
         put?: never;
@@ -608,7 +612,7 @@ export interface paths {
          *     thinned to one per hour, and older ones to one per six hours, and `full` is false. With
          *     `every`, the answer has the last reading of each such interval. It has at most 3,000
          *     readings: send nextCursor as cursor for more. Each day that is read from the archive counts
-         *     as 10 units of reads.
+         *     as 10 units of reads. The User-Agent rule of the markets applies here too.
          */
         get: operations["listPrices"];
         put?: never;
@@ -2574,6 +2578,8 @@ export interface components {
             consensus: components["schemas"]["Consensus"] | null;
             /** @description The newest 24, or fewer if their titles, theses and evidence exceed 256 KiB. GET /api/predictions?market= lists all. */
             predictions: components["schemas"]["Prediction"][];
+            asOf: components["schemas"]["AsOf"];
+            stale: components["schemas"]["Stale"];
         };
         PricePoint: {
             /** Format: date-time */
