@@ -24,11 +24,13 @@ const (
 	AdminCreated      = "admin_created"
 	AdminPassword     = "admin_password"
 	AdminRemoved      = "admin_removed"
+	AgentCreated      = "agent_created"
 	AgentDisabled     = "agent_disabled"
 	AgentEnabled      = "agent_enabled"
 	AccountClosed     = "account_closed"
 	KeyIssued         = "key_issued"
 	KeyRevoked        = "key_revoked"
+	KeysReplaced      = "keys_replaced"
 	SessionsEnded     = "sessions_ended"
 	NoteAdded         = "note_added"
 	Ruling            = "ruling"
@@ -48,7 +50,7 @@ const (
 func Actions() []string {
 	return []string{
 		SignIn, SignOut, SignOutEverywhere, AdminCreated, AdminPassword, AdminRemoved,
-		AgentDisabled, AgentEnabled, AccountClosed, KeyIssued, KeyRevoked, SessionsEnded, NoteAdded,
+		AgentCreated, AgentDisabled, AgentEnabled, AccountClosed, KeyIssued, KeyRevoked, KeysReplaced, SessionsEnded, NoteAdded,
 		Ruling, TextHidden, TextShown, AssignmentWritten, AssignmentEdited, AssignmentClosed,
 		TickRun, ReportClosed, HandleReserved, HandleFreed, BackupRestored,
 	}

@@ -15,7 +15,9 @@ import (
 )
 
 // CreateAgent adds an agent to the local registry and returns its first key, which is shown only
-// here. An official agent may use a reserved name. Refusals: 409 not_local, 422 invalid_request.
+// here. An official agent may use a reserved name. Act.Seen is what LatestCreated returned for the form.
+// Otherwise a form that is sent twice would create an agent whose key is never shown. Refusals:
+// 409 not_local, 409 changed_meanwhile, 422 invalid_request.
 func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile, official bool) (made *agent.Agent, secret string, err error) {
 	if err := s.checkLocal(); err != nil {
 		return nil, "", err
@@ -25,15 +27,50 @@ func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile, off
 		if made, err = s.agents.Create(ctx, tx, agent.New{Profile: p, At: s.Now(), Official: official}); err != nil {
 			return nil, err
 		}
+		// Check this only now: Create waits for a transaction that creates an agent of the same name.
+		if err := checkLatest(ctx, tx, act.Seen); err != nil {
+			return nil, err
+		}
 		var key *agent.Key
 		if secret, key, err = s.agents.IssueKey(ctx, tx, made.ID, "first key", s.Now()); err != nil {
 			return nil, err
 		}
-		return &audit.Entry{
-			Action: audit.KeyIssued, Target: audit.AgentTarget(made.Handle), After: "a new agent, key " + key.ID,
-		}, generation.Move(ctx, tx, generation.Agents)
+		after := "key " + key.ID
+		if official {
+			after += ", a reserved name was allowed"
+		}
+		return &audit.Entry{Action: audit.AgentCreated, Target: audit.AgentTarget(made.Handle), After: after},
+			generation.Move(ctx, tx, generation.Agents)
 	})
 	return made, secret, err
+}
+
+// LatestCreated returns the handle of the agent that CreateAgent created last, or "" if there is none.
+// The account may be closed since.
+func (s *Service) LatestCreated(ctx context.Context) (handle string, err error) {
+	return latestCreated(ctx, s.DB.Reader)
+}
+
+func latestCreated(ctx context.Context, db bun.IDB) (string, error) {
+	list, _, err := audit.List(ctx, db, audit.Filter{Action: audit.AgentCreated, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	return audit.AgentOf(list[0].Target), nil
+}
+
+// checkLatest refuses to create an agent if the latest one is not the one that the admin saw.
+func checkLatest(ctx context.Context, tx bun.Tx, seen *string) error {
+	if seen == nil {
+		return nil
+	}
+	latest, err := latestCreated(ctx, tx)
+	if err != nil || latest == *seen {
+		return err
+	}
+	return problem.New(problem.CodeChangedMeanwhile, fmt.Sprintf(
+		"The agent %s was created since you opened the page. If you want to create another one, send the form again.", latest,
+	))
 }
 
 // Disable refuses an agent's keys and sessions from now on. It requires a reason. Act.Seen is the
@@ -64,12 +101,16 @@ func (s *Service) setStatus(ctx context.Context, act Act, handle string, to agen
 	})
 }
 
-// KeysWords describes how many keys an agent has, revoked ones included.
-func KeysWords(n int) string {
-	if n == 1 {
-		return "1 key"
+// KeysWords describes the keys of an agent, revoked ones included, as Store.ListKeys returns them. It changes with every
+// new key.
+func KeysWords(keys []*agent.Key) string {
+	switch len(keys) {
+	case 0:
+		return "0 keys"
+	case 1:
+		return "1 key, " + keys[0].ID
 	}
-	return fmt.Sprint(n, " keys")
+	return fmt.Sprintf("%d keys, the newest %s", len(keys), keys[0].ID)
 }
 
 // IssueKey issues another key to an agent of the local registry. The key is shown only here. label
@@ -80,14 +121,7 @@ func (s *Service) IssueKey(ctx context.Context, act Act, handle, label string) (
 		return "", err
 	}
 	_, err = s.onAgent(ctx, act, handle, func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error) {
-		if a.Closed() {
-			return nil, agent.AccountClosed()
-		}
-		keys, err := s.agents.ListKeys(ctx, tx, a.ID)
-		if err != nil {
-			return nil, err
-		}
-		if err := act.checkSeen(KeysWords(len(keys))); err != nil {
+		if err := s.checkKeys(ctx, tx, act, a); err != nil {
 			return nil, err
 		}
 		made, key, err := s.agents.IssueKey(ctx, tx, a.ID, label, s.Now())
@@ -123,19 +157,36 @@ func (s *Service) RevokeKey(ctx context.Context, act Act, handle, keyID string) 
 	return err
 }
 
+// checkKeys refuses to issue a key if the account is closed, or if the agent has got a key that the admin's page did not
+// show.
+func (s *Service) checkKeys(ctx context.Context, tx bun.Tx, act Act, a *agent.Agent) error {
+	if a.Closed() {
+		return agent.AccountClosed()
+	}
+	keys, err := s.agents.ListKeys(ctx, tx, a.ID)
+	if err != nil {
+		return err
+	}
+	return act.checkSeen(KeysWords(keys))
+}
+
 // RotateKeys revokes every key of an agent and the sessions that were started with them. It issues
-// a new key, which is shown only here. Refusal: 409 not_local.
+// a new key, which is shown only here. Act.Seen is as for IssueKey. Refusals: 403 account_closed,
+// 409 not_local, 409 changed_meanwhile.
 func (s *Service) RotateKeys(ctx context.Context, act Act, handle string) (secret string, err error) {
 	if err := s.checkLocal(); err != nil {
 		return "", err
 	}
 	_, err = s.onAgent(ctx, act, handle, func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error) {
+		if err := s.checkKeys(ctx, tx, act, a); err != nil {
+			return nil, err
+		}
 		made, key, err := s.agents.RotateKeys(ctx, tx, a.ID, "rotated", s.Now())
 		if err != nil {
 			return nil, err
 		}
 		secret = made
-		return &audit.Entry{Action: audit.KeyIssued, Before: "every other key", After: "revoked, key " + key.ID}, nil
+		return &audit.Entry{Action: audit.KeysReplaced, Before: "every key", After: "key " + key.ID}, nil
 	})
 	return secret, err
 }

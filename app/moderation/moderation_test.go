@@ -3,6 +3,7 @@ package moderation_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,6 +104,59 @@ func TestActsThatChangeNothing(t *testing.T) {
 	})
 }
 
+// TestFormSentTwice checks that two requests with the same form create one agent and one key, also if they run at once.
+func TestFormSentTwice(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		var seconds atomic.Int64
+		now := func() time.Time { return start.Add(time.Duration(seconds.Add(1)) * time.Second) } // the keys are ordered by time
+		ctx, s := t.Context(), moderation.New(moderation.Options{DB: db, Now: now})
+		twice := func(what string, do func() error) {
+			t.Helper()
+			errs := make(chan error)
+			for range 2 {
+				go func() { errs <- do() }()
+			}
+			if one, other := code(<-errs), code(<-errs); one+other != "changed_meanwhile" {
+				t.Errorf("%s twice: %q and %q", what, one, other)
+			}
+		}
+		twice("create", func() error {
+			_, _, err := s.CreateAgent(ctx, moderation.Act{Actor: "eve", Seen: new("")}, agent.Profile{Name: "Ada"}, false)
+			return err
+		})
+		ada, err := agent.Store{}.ByHandle(ctx, db.Reader, "ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if latest, err := s.LatestCreated(ctx); err != nil || latest != "ada" {
+			t.Errorf("created last: %q, %v", latest, err)
+		}
+		keys := func() []*agent.Key {
+			t.Helper()
+			list, err := agent.Store{}.ListKeys(ctx, db.Reader, ada.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return list
+		}
+		// At the end the oldest revoked key is deleted, so that the number of keys stays the same.
+		for range agent.MaxEndedKeys {
+			if _, err := s.RotateKeys(ctx, moderation.Act{Actor: "eve"}, "ada"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen := moderation.KeysWords(keys())
+		twice("replace the keys", func() error {
+			_, err := s.RotateKeys(ctx, moderation.Act{Actor: "eve", Seen: &seen}, "ada")
+			return err
+		})
+		if n := len(keys()); n != agent.MaxEndedKeys+1 {
+			t.Errorf("%d keys", n)
+		}
+	})
+}
+
 // TestReasons checks that an act which takes something from an agent, or gives it back, needs a
 // reason.
 func TestReasons(t *testing.T) {
@@ -168,6 +222,9 @@ func TestFailedActsAreNotRecorded(t *testing.T) {
 		}
 		if _, err := s.IssueKey(ctx, moderation.Act{Actor: "olaf", Seen: new("0 keys")}, "ada", ""); code(err) != "changed_meanwhile" {
 			t.Errorf("a key from a page that showed none: %v", err)
+		}
+		if _, err := s.RotateKeys(ctx, moderation.Act{Actor: "olaf", Seen: new("0 keys")}, "ada"); code(err) != "changed_meanwhile" {
+			t.Errorf("new keys from a page that showed none: %v", err)
 		}
 		if err := s.RevokeKey(ctx, act, "ada", "unknown"); code(err) != "not_found" {
 			t.Errorf("an unknown key: %v", err)

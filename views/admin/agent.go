@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,7 +38,7 @@ type AgentProps struct {
 	Endpoints                     []Endpoint
 	RecentErrors                  []RequestError
 	Keys                          []Key
-	KeysWords                     string // how many Keys there are, for the form that issues one
+	KeysWords                     string // Keys in words, for the forms that issue one
 	Sessions                      int
 	Predictions                   []AgentPrediction
 	Notes                         []Note
@@ -191,6 +192,13 @@ func (p *AgentProps) keys() table {
 		)
 	}
 	return t
+}
+
+// hasKey returns whether a key of the agent works.
+func (p *AgentProps) hasKey() bool {
+	return slices.ContainsFunc(p.Keys, func(k Key) bool {
+		return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(p.Frame.Now))
+	})
 }
 
 func (p *AgentProps) predictions() table {

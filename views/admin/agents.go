@@ -17,6 +17,7 @@ const (
 // AgentsProps is the table of agents.
 type AgentsProps struct {
 	Frame  Frame
+	New    NewAgent
 	Search components.Search
 	// With returns the address of the page with one filter changed; "" removes the filter.
 	With   func(name, value string) string
@@ -28,6 +29,22 @@ type AgentsProps struct {
 	CSV    string
 	// Partial is whether the search for this page stopped before it had filled the page.
 	Partial bool
+}
+
+// NewAgent is the form that creates an agent. Wrong holds a message for each wrong field.
+type NewAgent struct {
+	Local         bool   // false if an identity provider issues the keys, so that there is no form
+	Seen          string // handle of the agent that was created last
+	Open          bool   // the form was sent
+	Values, Wrong map[string]string
+	Official      bool
+	Error         string // any other error
+}
+
+var agentFields = []formField{
+	{"name", "Name", "Shown to people. 1 to 80 characters.", "80", true},
+	{"model", "Model", "The language model that it runs on. May be empty.", "80", false},
+	{"framework", "Framework", "The software that it is built with. May be empty.", "80", false},
 }
 
 // AgentRow is one agent of the table. A pointer is nil if there is no value.

@@ -68,14 +68,11 @@ func (p *AssignmentProps) facts() facts {
 	return list
 }
 
-// assignmentField is one field of the form.
-type assignmentField struct{ name, label, help, max string }
-
-var assignmentFields = []assignmentField{
-	{"market", "Market", "Id of an open market. Leave empty for a question without a market.", "200"},
-	{"outcome", "Outcome", "The outcome to forecast. Leave empty for Yes.", "200"},
-	{"title", "Question", "Leave empty to use the market's.", "300"},
-	{"category", "Category", "Leave empty to use the market's.", "64"},
-	{"opensAt", "Opens", "UTC, like 2026-11-21 09:00. Leave empty for now.", "40"},
-	{"dueAt", "Due", "UTC, like 2026-11-28 09:00.", "40"},
+var assignmentFields = []formField{
+	{"market", "Market", "Id of an open market. Leave empty for a question without a market.", "200", false},
+	{"outcome", "Outcome", "The outcome to forecast. Leave empty for Yes.", "200", false},
+	{"title", "Question", "Leave empty to use the market's.", "300", false},
+	{"category", "Category", "Leave empty to use the market's.", "64", false},
+	{"opensAt", "Opens", "UTC, like 2026-11-21 09:00. Leave empty for now.", "40", false},
+	{"dueAt", "Due", "UTC, like 2026-11-28 09:00.", "40", false},
 }

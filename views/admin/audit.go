@@ -104,6 +104,9 @@ type RefusedProps struct {
 func (p *RefusedProps) typed() facts {
 	list := facts{}
 	list.addText("Handle", p.Typed["handle"])
+	for _, f := range agentFields {
+		list.addText(f.label, p.Typed[f.name])
+	}
 	for _, f := range assignmentFields {
 		list.addText(f.label, p.Typed[f.name])
 	}

@@ -45,10 +45,12 @@ func currentOf(path string, f Frame) string {
 
 // done maps the values of Frame.Done to the message about the act. Other values show no message.
 var done = map[string]string{
+	"created":        "The agent is created.",
 	"disabled":       "The agent is disabled. Its keys and sessions are refused from now on.",
 	"enabled":        "The agent is enabled. Its keys work again.",
 	"closed-account": "The account is closed. Its numbers and scores stay under this neutral handle.",
 	"revoked":        "The key and the sessions started with it are revoked.",
+	"rotated":        "Every earlier key is revoked, and the sessions started with them have ended.",
 	"sessions":       "All sessions of the agent have ended.",
 	"noted":          "The note is saved.",
 	"reserved":       "The handle is reserved. An agent that already has it keeps it.",

@@ -53,6 +53,12 @@ type fact struct {
 	cell
 }
 
+// formField is a line of text in a form.
+type formField struct {
+	name, label, help, max string
+	required               bool
+}
+
 // choice is one option of a list.
 type choice struct {
 	value, label string

@@ -29,14 +29,17 @@ func (d *Site) pathAgent(v *visit) (*agent.Agent, error) {
 
 func agentPath(handle string) string { return "/admin/agents/" + url.PathEscape(handle) }
 
-func (d *Site) agent(v *visit) error { return d.showAgent(v, "") }
-
-// showAgent shows an agent's page. secret is a key that was just issued, or "".
-func (d *Site) showAgent(v *visit, secret string) error {
+func (d *Site) agent(v *visit) error {
 	a, err := d.pathAgent(v)
 	if err != nil {
 		return err
 	}
+	return d.showAgent(v, a, "", "")
+}
+
+// showAgent shows an agent's page. secret is a key that was just issued, or "". word is the key of the page's message
+// about the act, or "" for no message.
+func (d *Site) showAgent(v *visit, a *agent.Agent, secret, word string) error {
 	ctx := v.UserContext()
 	row, err := d.Moderation.AgentRow(ctx, a.ID)
 	if err != nil {
@@ -55,6 +58,9 @@ func (d *Site) showAgent(v *visit, secret string) error {
 		PredictionsDay: row.PredictionsDay, PredictionsMonth: row.PredictionsMonth, Secret: secret,
 	}
 	p.Frame.Path = agentPath(a.Handle)
+	if word != "" {
+		p.Frame.Done = word
+	}
 	if b := row.Board; b != nil {
 		p.Skill, p.Events, p.Brier, p.CalibrationError = new(estimate.Of(b)), b.Events, b.Brier, b.CalibrationError
 	}
@@ -119,7 +125,7 @@ func (d *Site) addKeys(ctx context.Context, a *agent.Agent, p *views.AgentProps)
 			ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 		})
 	}
-	p.KeysWords = moderation.KeysWords(len(keys))
+	p.KeysWords = moderation.KeysWords(keys)
 	return err
 }
 
@@ -183,13 +189,28 @@ func (d *Site) afterAct(v *visit, changed bool, err error, target, back, word st
 }
 
 func (d *Site) issueKey(v *visit) error {
+	secret, err := d.Moderation.IssueKey(v.UserContext(), v.bySeen(), v.param("handle"), v.form("label"))
+	return d.showKey(v, secret, "", err)
+}
+
+// rotateKeys revokes every key of an agent and shows a new one.
+func (d *Site) rotateKeys(v *visit) error {
+	secret, err := d.Moderation.RotateKeys(v.UserContext(), v.bySeen(), v.param("handle"))
+	return d.showKey(v, secret, "rotated", err)
+}
+
+// showKey shows the page of the agent with its new key. It doesn't redirect, because the key is shown only in this
+// answer.
+func (d *Site) showKey(v *visit, secret, word string, err error) error {
 	handle := v.param("handle")
-	secret, err := d.Moderation.IssueKey(v.UserContext(), v.bySeen(), handle, v.form("label"))
 	if err != nil {
 		return about(err, audit.AgentTarget(handle), agentPath(handle))
 	}
-	// Don't redirect: the key is shown only in this answer.
-	return d.showAgent(v, secret)
+	a, err := d.pathAgent(v)
+	if err != nil {
+		return err
+	}
+	return d.showAgent(v, a, secret, word)
 }
 
 func (d *Site) revokeKey(v *visit) error {

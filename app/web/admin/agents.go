@@ -2,9 +2,11 @@ package admin
 
 import (
 	"cmp"
+	"errors"
 	"strconv"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -15,7 +17,12 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-func (d *Site) listAgents(v *visit) error {
+const agentsPath = "/admin/agents"
+
+func (d *Site) listAgents(v *visit) error { return d.showAgents(v, views.NewAgent{}) }
+
+// showAgents shows the table of agents, and the form to create one as it was sent.
+func (d *Site) showAgents(v *visit, form views.NewAgent) error {
 	q, err := readQuery(v.Ctx, "q", "status", "sort", "cursor")
 	if err != nil {
 		return err
@@ -41,8 +48,12 @@ func (d *Site) listAgents(v *visit) error {
 	if err != nil {
 		return err
 	}
+	form.Local = d.Config.IdentityURL == ""
+	if form.Seen, err = d.Moderation.LatestCreated(v.UserContext()); err != nil {
+		return err
+	}
 	p := views.AgentsProps{
-		Frame:  d.frame(v, "Agents", "/admin/agents"),
+		Frame: d.frame(v, "Agents", agentsPath), New: form,
 		Search: components.Search{Action: q.path, Label: "Handle or name", Words: f.Q, Keep: q.keep("q")},
 		With:   q.with, Status: string(f.Status), Sort: cmp.Or(f.Sort, "created"), Rising: moderation.Rising(f.Sort),
 		Pages: q.pages(next), CSV: q.with("format", "csv"), Partial: next != "" && len(rows) < f.Limit,
@@ -51,6 +62,35 @@ func (d *Site) listAgents(v *visit) error {
 		p.Rows = append(p.Rows, agentRow(&rows[i], hours[rows[i].ID]))
 	}
 	return show(v.Ctx, views.Agents(p))
+}
+
+// createAgent creates an agent and shows its page with its key. After a mistake it shows the form again.
+func (d *Site) createAgent(v *visit) error {
+	form := views.NewAgent{Open: true, Values: map[string]string{}, Official: v.form("official") != ""}
+	for _, name := range []string{"name", "model", "framework"} {
+		form.Values[name] = v.form(name)
+	}
+	made, secret, err := d.Moderation.CreateAgent(v.UserContext(), v.bySeen(), agent.Profile{
+		Name: form.Values["name"], Model: form.Values["model"], Framework: form.Values["framework"],
+	}, form.Official)
+	if err == nil {
+		// Don't redirect: the key is shown only in this answer.
+		return d.showAgent(v, made, secret, "created")
+	}
+	if wrong, ok := wrongFields(err); ok {
+		if _, kept := errors.AsType[*agent.KeptBackError](err); kept {
+			wrong["name"] += " Or tick the box below."
+		}
+		form.Wrong = wrong
+		v.Status(fiber.StatusUnprocessableEntity)
+		return d.showAgents(v, form)
+	}
+	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Code == problem.CodeChangedMeanwhile.Name {
+		form.Error = refusal.Detail
+		v.Status(fiber.StatusConflict)
+		return d.showAgents(v, form)
+	}
+	return about(err, "", agentsPath)
 }
 
 func agentRow(r *moderation.AgentRow, hours []agent.Hour) views.AgentRow {

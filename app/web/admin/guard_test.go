@@ -136,7 +136,7 @@ func (r route) form(token url.Values) url.Values {
 		return nil
 	}
 	form := url.Values{"note": {"because"}, "seen": {"active"}, "status": {"disabled"}, "text": {"a note"}, "hidden": {"true"}, "key": {"k"},
-		"kind": {"prediction_voided"}, "title": {"Will it snow?"}, "dueAt": {"2026-12-01 10:00"}, "everywhere": {"yes"}}
+		"kind": {"prediction_voided"}, "title": {"Will it snow?"}, "name": {"Lina"}, "dueAt": {"2026-12-01 10:00"}, "everywhere": {"yes"}}
 	if strings.HasSuffix(r.path, "/texts") {
 		form.Set("to", "all")
 		form.Set("seen", "shown")

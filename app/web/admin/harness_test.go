@@ -248,7 +248,9 @@ func (b *browser) post(page, action string, fields url.Values) reply {
 	form.Find("input[name], textarea[name], select[name]").Each(func(_ int, s *goquery.Selection) {
 		name, _ := s.Attr("name")
 		value, _ := s.Attr("value")
-		values.Set(name, value)
+		if _, checked := s.Attr("checked"); checked || !s.Is("[type=checkbox]") {
+			values.Set(name, value)
+		}
 	})
 	for name, value := range fields {
 		values[name] = value

@@ -12,7 +12,7 @@ import (
 // target is an error with the subject of the failed act, for the page that shows the refusal.
 type target struct {
 	error
-	name string // as in the audit log
+	name string // as in the audit log; "" if the act has no subject yet
 	back string
 }
 
@@ -37,7 +37,7 @@ func (d *Site) refused(v *visit, err error) error {
 	v.Request().PostArgs().VisitAll(func(name, _ []byte) { p.Typed[string(name)] = v.form(string(name)) })
 	if t, ok := errors.AsType[target](err); ok {
 		p.Back = t.back
-		if refusal.Status == 409 {
+		if refusal.Status == 409 && t.name != "" {
 			if p.Entries, err = d.entriesOn(v.UserContext(), t.name, 5); err != nil {
 				return err
 			}
