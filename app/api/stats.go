@@ -27,6 +27,7 @@ type publicStatsWire struct {
 	Prior       priorWire       `json:"prior"`
 	Proven      bool            `json:"proven"`
 	Provisional bool            `json:"provisional"`
+	Reason      *string         `json:"reason"`
 	Progress    progressWire    `json:"progress"`
 	Predictions countsWire      `json:"predictions"`
 	Brier       *float64        `json:"brier"`
@@ -175,7 +176,7 @@ func (a *API) stats(g *agent.Agent, s *leaderboard.Stats) publicStatsWire {
 	r := &s.Row
 	w := publicStatsWire{
 		Agent: a.agent(g), Rank: r.Rank, RankLow: r.RankLow, RankHigh: r.RankHigh,
-		Proven: r.Proven(), Provisional: r.Provisional,
+		Proven: r.Proven(), Provisional: r.Provisional, Reason: textOrNull(r.Reason),
 		Progress:    progress(s),
 		Predictions: countsWire{s.Total, s.Open, s.Resolved, s.Void},
 		Brier:       r.Brier, MarketBrier: r.MarketBrier, LogEdge: r.LogEdge, LiveEdge: s.LiveEdge,

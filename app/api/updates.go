@@ -23,6 +23,7 @@ type updatesWire struct {
 
 type nowWire struct {
 	Rank        *int64       `json:"rank"`
+	Reason      *string      `json:"reason"`
 	Progress    progressWire `json:"progress"`
 	Assignments int          `json:"assignments"`
 }
@@ -53,7 +54,7 @@ func (a *API) updates(p *inbox.Page) updatesWire {
 	w := updatesWire{
 		OK: true, Events: make([]updateWire, len(p.Updates)), Cursor: writeSince(p.Cursor), HasMore: p.More,
 		NextCheckAt: timeOrNull(p.NextCheckAt),
-		Now:         nowWire{Rank: st.Row.Rank, Progress: progress(st), Assignments: p.Now.Assignments},
+		Now:         nowWire{Rank: st.Row.Rank, Reason: textOrNull(st.Row.Reason), Progress: progress(st), Assignments: p.Now.Assignments},
 	}
 	for i := range p.Updates {
 		w.Events[i] = a.update(&p.Updates[i])

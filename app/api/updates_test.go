@@ -128,7 +128,7 @@ func TestUpdates(t *testing.T) {
 				t.Errorf("%q is in %s", text, got.raw)
 			}
 		}
-		if got.at("now", "assignments") != 1.0 || got.at("now", "rank") != nil {
+		if got.at("now", "assignments") != 1.0 || got.at("now", "rank") != nil || !strings.HasPrefix(got.text("now", "reason"), "Not ranked yet: ") {
 			t.Errorf("now: %v", got.at("now"))
 		}
 		if types := read(bob, since).fine().types(); !slices.Equal(types, []string{"assignment.opened"}) {

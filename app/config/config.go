@@ -65,7 +65,7 @@ type Config struct {
 
 	RankedMinEvents         int `env:"RANKED_MIN_EVENTS" name:"ranked-min-events" default:"30" group:"Ranking" help:"Settled events before an agent is ranked."`
 	RankedMinCategoryEvents int `env:"RANKED_MIN_CATEGORY_EVENTS" name:"ranked-min-category-events" default:"15" group:"Ranking" help:"Settled events in a category before an agent is ranked there."`
-	RankedMinDays           int `env:"RANKED_MIN_DAYS" name:"ranked-min-days" default:"14" group:"Ranking" help:"Different UTC days with a publication before an agent is ranked."`
+	RankedMinDays           int `env:"RANKED_MIN_DAYS" name:"ranked-min-days" default:"14" group:"Ranking" help:"Different UTC days with a prediction on a market before an agent is ranked."`
 	RankedMinLiquidity      int `env:"RANKED_MIN_LIQUIDITY" name:"ranked-min-liquidity" default:"1000" group:"Ranking" help:"Least liquidity of a market that gives a baseline, in US dollars; 0: no minimum."`
 
 	OperatorName    string `env:"OPERATOR_NAME" name:"operator-name" group:"Operation" help:"Who runs this installation, for /terms, /privacy and /contact."`

@@ -92,8 +92,8 @@ func TestReasons(t *testing.T) {
 		want         string
 	}{
 		{29, 14, "Not ranked yet: needs 1 more settled event (29 of 30)."},
-		{30, 12, "Not ranked yet: needs publications on 2 more days (12 of 14)."},
-		{0, 1, "Not ranked yet: needs 30 more settled events (0 of 30); 10 more events with a prediction at least 3 percentage points from the market (0 of 10); publications on 13 more days (1 of 14)."},
+		{30, 12, "Not ranked yet: needs predictions on a market on 2 more UTC days (12 of 14)."},
+		{0, 1, "Not ranked yet: needs 30 more settled events (0 of 30); 10 more events with a prediction at least 3 percentage points from the market (0 of 10); predictions on a market on 13 more UTC days (1 of 14)."},
 		{30, 14, ""},
 	} {
 		w := newWorld(t, dbtest.Open(t, database.SQLite))
@@ -170,6 +170,9 @@ func TestOwnerLimit(t *testing.T) {
 		fourth := w.entry(everything, "ring-4")
 		if fourth.Provisional || !strings.Contains(fourth.Reason, "at most 3 agents of one owner") {
 			t.Errorf("ring-4 = %+v", fourth)
+		}
+		if got := w.stats(fourth.AgentID).Row; got.Provisional || got.Rank != nil || got.Reason != fourth.Reason {
+			t.Errorf("the stats of ring-4 say %q, its board %q", got.Reason, fourth.Reason)
 		}
 		if other := w.entry(everything, "other"); *other.RankHigh > 5 {
 			t.Errorf("rank range of other reaches %d, but only 5 are ranked", *other.RankHigh)

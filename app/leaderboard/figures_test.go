@@ -27,6 +27,9 @@ func TestFiguresAndChoices(t *testing.T) {
 		w.days(fair, "art", "2026-11-01", 10, 0)
 		w.days(fresh, "art", "2026-11-01", 1, 1)
 		w.days(fresh, "law", "2026-11-01", 1, 1)
+		for _, id := range []uuid.UUID{good, fair, fresh} {
+			w.unlinked(id, "general", "2026-11-01")
+		}
 		w.tick()
 		// Settlement keeps the number of events.
 		w.exec("INSERT INTO scored_event_count (id, events) VALUES (1, 2)")
@@ -51,6 +54,11 @@ func TestFiguresAndChoices(t *testing.T) {
 		c, err := w.store.Choices(t.Context(), db.Reader, 2)
 		if err != nil || !slices.Equal(c.Categories, []string{"art", "sport"}) || !slices.Equal(c.Models, []string{"m", "n"}) {
 			t.Errorf("%+v, %v", c, err)
+		}
+		// No market has the label of a prediction without one, so no event can ever count under it.
+		w.wantBoard(leaderboard.Filter{Category: "general"}, "- market")
+		if st := w.stats(fresh); len(st.Categories) != 2 || st.Row.Resolved != 3 || st.Murphy == nil {
+			t.Errorf("the stats list %+v, with %d resolved", st.Categories, st.Row.Resolved)
 		}
 	})
 }

@@ -124,6 +124,15 @@ func (w *world) days(id uuid.UUID, category, day string, n int, points float64) 
 		id, leaderboard.AllCategories, day, n, int64(n)*c)
 }
 
+// unlinked adds a settled prediction without a market.
+func (w *world) unlinked(id uuid.UUID, label, day string) {
+	w.t.Helper()
+	w.days(id, label, day, 1, 0)
+	w.exec(`UPDATE agent_days SET clusters = 0, cluster_squares = 0, stake = 0, variance = 0, disagreements = 0, scored = 0,
+		brier = 0, market_brier = 0, log_edge = 0 WHERE agent_id = ? AND category = ? AND day = ?`, id, label, day)
+	w.exec("UPDATE agent_days SET clusters = clusters - 1 WHERE agent_id = ? AND category = '' AND day = ?", id, day)
+}
+
 // spreadDays adds a cluster of the same value in points on each of the n days up to 2026-11-01.
 func (w *world) spreadDays(id uuid.UUID, category string, n int, points float64) {
 	w.t.Helper()

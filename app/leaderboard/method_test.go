@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -103,7 +104,7 @@ func TestMethodText(t *testing.T) {
 		fmt.Sprintf("The days raise the variance to %.2f", variance(sixtyByDay)),
 		fmt.Sprintf("has odds of %.1f : 1. If its next events come out like the last 60, it is proven after about %d more", odds(sixty), until),
 		fmt.Sprintf("saying 1 wins %v points or loses %v.", score.Edge(1, .98, 1).Float(), -score.Edge(1, .98, 0).Float()),
-		rankExample(t),
+		rankExample(t), copying(t),
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)
@@ -122,6 +123,20 @@ func TestMethodText(t *testing.T) {
 			t.Errorf("%v against an empty book earns %v", p, e)
 		}
 	}
+}
+
+// copying returns the sentence about copies of a good agent, with the figures of docs/simulation.md.
+func copying(t *testing.T) string {
+	t.Helper()
+	results, err := os.ReadFile("../../docs/simulation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?s)Spread 0\.40:.*?\n\| sybils copying, owner unknown \| (\d+) \| (\d+) \|[^\n]*\| (\d+ of \d+) \|\n`).FindSubmatch(results)
+	if row == nil {
+		t.Fatal("docs/simulation.md has no row of copies")
+	}
+	return fmt.Sprintf("were in the top 20 in %s worlds, and %s of the %s ranked ones were proven.", row[3], row[2], row[1])
 }
 
 // rankExample returns the sentence with the rank ranges of three agents.

@@ -41,7 +41,7 @@ type Entry struct {
 	// there are none.
 	Predictions      int64
 	LastPredictionAt time.Time `bun:",nullzero"`
-	// PublicationDays counts the different UTC days with a publication on a market.
+	// PublicationDays counts the different UTC days with a prediction on a market.
 	PublicationDays int64
 	// Disabled is true if the agent was disabled since the board was built. Such rows are read, so
 	// that the cursor of the page is right, and then left out.
@@ -83,27 +83,10 @@ func (s *Store) Read(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 		return nil, err
 	}
 	for i := range entries {
-		s.thresholds.renew(&entries[i])
+		e := &entries[i]
+		s.thresholds.renew(&e.Row, e.PublicationDays, e.Closed, e.Disabled)
 	}
 	return s.cut(f, board, entries), nil
-}
-
-// closedReason is why a closed account has no rank.
-const closedReason = "Not ranked: the account was closed and publishes no more."
-
-// renew makes the reason of a provisional entry name today's count of days, or say that the account was closed. A board
-// is built when predictions settle, which an agent can publish for days without.
-func (t Thresholds) renew(e *Entry) {
-	if !e.Provisional {
-		return
-	}
-	if e.Closed {
-		e.Reason = closedReason
-		return
-	}
-	if reason, _ := t.lacks(e.Category, &e.Row, e.PublicationDays); reason != "" {
-		e.Reason = reason
-	}
 }
 
 // fill sets the defaults and decodes the cursor. after is nil without a cursor.

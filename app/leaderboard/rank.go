@@ -17,7 +17,7 @@ import (
 type Thresholds struct {
 	Events         int64 // settled events, on a board over all categories
 	CategoryEvents int64 // settled events, on the board of one category
-	Days           int64 // different UTC days with a publication on a market
+	Days           int64 // different UTC days with a prediction on a market
 }
 
 // ThresholdsOf returns the thresholds that the settings name.
@@ -47,7 +47,7 @@ func (t Thresholds) events(category string) int64 {
 // Need is what an agent needs for a rank on a board.
 type Need struct {
 	Events        int64 // settled events
-	Days          int64 // different UTC days with a publication on a market
+	Days          int64 // different UTC days with a prediction on a market
 	Disagreements int64 // events with a prediction at least score.MinDisagreement from its baseline
 }
 
@@ -63,7 +63,7 @@ type contender struct {
 	Issuer    string
 	Owner     string
 	Reference bool
-	// Days counts the different UTC days with a publication on a market. Published is true if the
+	// Days counts the different UTC days with a prediction on a market. Published is true if the
 	// agent ever published a prediction.
 	Days      int64
 	Published bool
@@ -91,18 +91,45 @@ func requirements(events, disagreements, days Progress) []Requirement {
 	return []Requirement{
 		{"settled events", events, "%d more settled event%s (%d of %d)"},
 		{"events " + farFromMarket, disagreements, "%d more event%s with a prediction " + farFromMarket + " (%d of %d)"},
-		{"days with a prediction on a market", days, "publications on %d more day%s (%d of %d)"},
+		{"days with a prediction on a market", days, "predictions on a market on %d more UTC day%s (%d of %d)"},
 	}
 }
 
 // Requirements lists what a rank needs, and how much of it the agent of a row has. days counts the days with a
-// publication on a market.
+// prediction on a market.
 func (n Need) Requirements(r *Row, days int64) []Requirement {
 	return requirements(Progress{r.Events, n.Events}, Progress{r.Disagreements, n.Disagreements}, Progress{days, n.Days})
 }
 
 // overLimit is the Row.Reason of an owner's fourth best agent and all below it.
 var overLimit = fmt.Sprintf("Not ranked: at most %d agents of one owner are ranked, and %d others of this owner rank higher.", MaxPerOwner, MaxPerOwner)
+
+// The reasons that no build writes, because they say how the agent is when its row is read.
+const (
+	closedReason   = "Not ranked: the account was closed and publishes no more."
+	disabledReason = "Not ranked: the agent is disabled."
+	unbuiltReason  = "Not ranked yet: the board has to be built with this agent first."
+)
+
+// renew gives a row without a rank the reason that holds now. A board is built when predictions settle, which an agent
+// can publish for days without. published counts the days with a prediction on a market. closed and disabled say what
+// has happened to the account.
+func (t Thresholds) renew(r *Row, published int64, closed, disabled bool) {
+	switch {
+	case r.Rank != nil || r.Reference:
+	case disabled:
+		r.Reason = disabledReason
+	case !r.Provisional && r.Reason == "":
+		r.Reason = unbuiltReason
+	case !r.Provisional: // over the limit of its owner
+	case closed:
+		r.Reason = closedReason
+	default:
+		if reason, _ := t.lacks(r.Category, r, published); reason != "" {
+			r.Reason = reason
+		}
+	}
+}
 
 // newRow returns the row of an agent without its rank.
 func newRow(w Window, category string, s *sums, prior Prior, c contender) *Row {
@@ -162,7 +189,7 @@ func (t Thresholds) qualify(category string, r *Row, c contender) {
 }
 
 // lacks says in words what an agent with a row still lacks for a rank, or returns "". published counts the days with
-// a publication. closeness is how much of the thresholds is reached, 0..3.
+// a prediction on a market. closeness is how much of the thresholds is reached, 0..3.
 func (t Thresholds) lacks(category string, r *Row, published int64) (reason string, closeness float64) {
 	var parts []string
 	for _, m := range t.need(category).Requirements(r, published) {

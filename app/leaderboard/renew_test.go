@@ -5,23 +5,30 @@ import (
 	"testing"
 )
 
-// TestRenew checks what an entry says about its rank when a page is read.
+// TestRenew checks what a row says about its rank when it is read.
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	limits := Thresholds{Events: 30, CategoryEvents: 15, Days: 14}
 	provisional := Row{Provisional: true, Reason: "Not ranked yet: needs 12 more days."}
+	ranked := Row{Rank: new(int64(1))}
 	for name, c := range map[string]struct {
-		entry Entry
-		says  string
+		row              Row
+		closed, disabled bool
+		says             string
 	}{
-		"more days since the board was built": {Entry{Row: provisional, PublicationDays: 5}, "needs 30 more"},
-		"a closed account":                    {Entry{Row: provisional, Closed: true}, closedReason},
-		"a ranked account that was closed":    {Entry{Closed: true}, ""},
+		"more days since the board was built": {row: provisional, says: "needs 30 more"},
+		"a closed account":                    {row: provisional, closed: true, says: closedReason},
+		"a ranked account that was closed":    {row: ranked, closed: true},
+		"a disabled agent":                    {row: provisional, disabled: true, says: disabledReason},
+		"disabled, then closed":               {row: provisional, closed: true, disabled: true, says: disabledReason},
+		"disabled since the board was built":  {row: ranked, disabled: true},
+		"over the limit of its owner":         {row: Row{Reason: overLimit}, says: overLimit},
+		"not on the board yet":                {row: Row{}, says: unbuiltReason},
+		"a reference row":                     {row: Row{Reference: true}},
 	} {
-		e := c.entry
-		limits.renew(&e)
-		if !strings.Contains(e.Reason, c.says) || (c.says == "") != (e.Reason == "") {
-			t.Errorf("%s: %q, want %q", name, e.Reason, c.says)
+		limits.renew(&c.row, 5, c.closed, c.disabled)
+		if got := c.row.Reason; !strings.Contains(got, c.says) || (c.says == "") != (got == "") {
+			t.Errorf("%s: %q, want %q", name, got, c.says)
 		}
 	}
 }

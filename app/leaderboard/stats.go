@@ -23,12 +23,12 @@ const (
 	maxLive = 500
 )
 
-// Stats is an agent's record over all time. Its row, UntilProven, Calibration, Murphy, categories and
+// Stats is an agent's record over all time. Its row except the reason, UntilProven, Calibration, Murphy, categories and
 // history are as of the last board. The rest is as of now, except that Events and Disagreements count
 // what the row counts.
 type Stats struct {
-	// Row is the agent's row on the main board. An agent that isn't on the board yet gets a
-	// provisional row with an empty record.
+	// Row is the agent's row on the main board. An agent that isn't on the board gets a row without a
+	// rank. Row.Reason is the one that the board shows now.
 	Row Row
 	// Prior is the newest prior.
 	Prior Prior
@@ -56,12 +56,14 @@ type Stats struct {
 	// with a baseline and a price is left.
 	LiveEdge *float64
 
-	// Categories are the agent's rows on the boards of single categories, sorted by category.
+	// Categories are the agent's rows on the boards of the categories in which it has settled events, sorted by
+	// category.
 	Categories []Row
 	History    []SkillPoint // by day, the oldest first
 
-	viewer  agent.Viewer
-	nextDay string // on which the next early settlement counts; "" if there is none
+	viewer           agent.Viewer
+	nextDay          string // on which the next early settlement counts; "" if there is none
+	closed, disabled bool   // what has happened to the account
 }
 
 // Stats reads an agent's record as the public may see it. It reads at most maxHistory days and maxLive
@@ -97,12 +99,13 @@ func (s *Store) readRows(ctx context.Context, db bun.IDB, agentID uuid.UUID, st 
 	return s.readOn(ctx, db, agentID, st, "r.category IN (SELECT category FROM boards WHERE span = ?)", All)
 }
 
-// rowRead is a row of the main board or of a category's board, with what else one read gives: the newest prior, and
-// the next day on which an early settlement of the agent counts.
+// rowRead is a row of the main board or of a category's board, with what else one read gives: the newest prior, the
+// next day on which an early settlement of the agent counts, and what has happened to its account.
 type rowRead struct {
-	Row     `bun:",extend"`
-	Prior          // with an empty Day if there is none
-	NextDay string `bun:",nullzero"`
+	Row              `bun:",extend"`
+	Prior                   // with an empty Day if there is none
+	NextDay          string `bun:",nullzero"`
+	Closed, Disabled bool
 }
 
 // readOn reads the agent's rows on the boards that meet a condition, the row of the main board first.
@@ -112,7 +115,9 @@ func (s *Store) readOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *S
 	p := database.NewPlanned(db)
 	err := p.Scan(ctx, db.NewSelect().Model((*Row)(nil)).ColumnExpr("?TableColumns, newest.*").
 		ColumnExpr("(?) AS next_day", settlement.SelectNextDay(db, p, agentID, now)).
+		ColumnExpr("a.closed_at IS NOT NULL AS closed, NOT (?) AS disabled", agent.Listed("a")).
 		Join("LEFT JOIN (?) AS newest ON TRUE", selectPrior(db, p, now)).
+		Join("JOIN (?) AS a ON a.id = r.agent_id", agent.Select(db)).
 		Where("r.span = ?", All).Where("r.agent_id = ?", p.Value(agentID)).Where(shownOf, All).
 		Where(condition, value).OrderExpr("r.category"), &rows)
 	if err != nil {
@@ -123,6 +128,7 @@ func (s *Store) readOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *S
 	}
 	first := &rows[0]
 	st.Row, st.Prior, st.nextDay = first.Row, first.Prior.orDefault(), first.NextDay
+	st.closed, st.disabled = first.Closed, first.Disabled
 	st.Categories = make([]Row, len(rows)-1)
 	for i := range st.Categories {
 		st.Categories[i] = rows[i+1].Row
@@ -142,23 +148,33 @@ func (s *Store) readOff(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *
 	if err != nil {
 		return err
 	}
-	record, err := readAgentSums(ctx, db, []uuid.UUID{agentID}, s.now())
+	found, err := agent.Store{}.ByIDs(ctx, db, []uuid.UUID{agentID})
 	if err != nil {
 		return err
 	}
 	c := contender{ID: agentID, Days: tally.PublicationDays}
-	on := func(category string) *Row {
-		row := newRow(All, category, &sums{}, st.Prior, c)
-		record.each(All, category, func(_ uuid.UUID, total *sums) { row = newRow(All, category, total, st.Prior, c) })
-		s.thresholds.qualify(category, row, c)
-		return row
+	if a := found[agentID]; a != nil {
+		c.Reference, st.closed, st.disabled = a.Kind == agent.Reference, a.Closed(), a.Status == agent.Disabled
 	}
-	st.Row, st.Categories = *on(AllCategories), []Row{}
+	record, err := readAgentSums(ctx, db, []uuid.UUID{agentID}, s.now())
+	if err != nil {
+		return err
+	}
+	st.Row, st.Categories = *newRow(All, AllCategories, &sums{}, st.Prior, c), []Row{}
+	s.thresholds.qualify(AllCategories, &st.Row, c)
+	for _, category := range record.categories() {
+		record.each(All, category, func(_ uuid.UUID, total *sums) {
+			row := newRow(All, category, total, st.Prior, c)
+			s.thresholds.qualify(category, row, c)
+			if category == AllCategories {
+				st.Row = *row
+			} else {
+				st.Categories = append(st.Categories, *row)
+			}
+		})
+	}
 	totals := record.totals[agentID]
 	st.Row.Totals = totals.encode()
-	for _, category := range record.categories()[1:] {
-		st.Categories = append(st.Categories, *on(category))
-	}
 	return nil
 }
 
@@ -184,6 +200,7 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 	st.LastPublishedAt = tally.LastPublishedAt.UTC()
 	st.Events = Progress{st.Row.Events, s.thresholds.Events}
 	st.Days = Progress{tally.PublicationDays, s.thresholds.Days}
+	s.thresholds.renew(&st.Row, tally.PublicationDays, st.closed, st.disabled)
 	st.Disagreements = Progress{st.Row.Disagreements, NeedDisagreements}
 	st.NextCloseAt = open
 	if st.nextDay == "" {

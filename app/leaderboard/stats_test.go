@@ -180,13 +180,14 @@ func TestStatsOfDisabledAgent(t *testing.T) {
 		id := w.agent(agent{handle: "one", days: 14})
 		w.days(id, "sport", "2026-11-01", 25, 1)
 		w.days(id, "art", "2026-11-02", 15, 2)
+		w.unlinked(id, "general", "2026-11-03")
 		w.tick()
 		before := w.stats(id)
 		w.disable(id, identity.Disabled)
 		w.tick()
 		w.wantBoard(leaderboard.Filter{}, "- market")
 		after := w.stats(id)
-		if before.Row.Rank == nil || after.Row.Rank != nil || after.Row.Provisional || after.Row.Reason != "" {
+		if before.Row.Rank == nil || after.Row.Rank != nil || after.Row.Provisional || after.Row.Reason != "Not ranked: the agent is disabled." {
 			t.Errorf("ranked %v, then %v: %q", before.Row.Rank, after.Row.Rank, after.Row.Reason)
 		}
 		if after.Row.Events != 40 || after.Row.Skill != before.Row.Skill || *after.Row.Brier != *before.Row.Brier ||
@@ -202,21 +203,37 @@ func TestStatsOfDisabledAgent(t *testing.T) {
 	})
 }
 
-// TestReasonNamesTodaysDays checks that a page of a board says on how many days an agent has published by now, although
-// the board was built before.
-func TestReasonNamesTodaysDays(t *testing.T) {
+// TestReasonAsOfNow checks that a page of a board and the agent's stats say on how many days an agent has published by
+// now, and that its account was closed, although the board was built before.
+func TestReasonAsOfNow(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
 		id := w.agent(agent{handle: "one", days: 10})
 		w.days(id, "sport", "2026-11-01", 25, 1)
 		w.tick()
+		entry := func() leaderboard.Entry {
+			t.Helper()
+			e := w.entry(leaderboard.Filter{}, "one")
+			short, err := w.store.Summary(t.Context(), db.Reader, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := w.stats(id).Row.Reason; got != e.Reason || short.Row.Reason != e.Reason {
+				t.Errorf("the board says %q, the stats %q, their summary %q", e.Reason, got, short.Row.Reason)
+			}
+			return e
+		}
 		for _, days := range []int{10, 11, 13} {
 			w.exec("UPDATE agent_tallies SET publication_days = ?", days)
-			e := w.entry(leaderboard.Filter{}, "one")
+			e := entry()
 			if want := fmt.Sprintf("(%d of 14)", days); !strings.Contains(e.Reason, want) || !strings.Contains(e.Reason, "(25 of 30)") || e.PublicationDays != int64(days) {
 				t.Errorf("the reason %q lacks %s", e.Reason, want)
 			}
+		}
+		w.exec("UPDATE agents SET closed_at = ? WHERE id = ?", start, id)
+		if e := entry(); e.Reason != "Not ranked: the account was closed and publishes no more." {
+			t.Errorf("closed: %q", e.Reason)
 		}
 	})
 }

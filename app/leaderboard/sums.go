@@ -198,8 +198,10 @@ func (p *windowSums) addTo(total *sums, category string) {
 	}
 }
 
-// each calls fn with the sums of every agent that has a settled prediction on a board. It skips
-// agents whose predictions were all reversed; their rows hold zeros.
+// each calls fn with the sums of every agent that has a settled event on the board of a category, or
+// a settled prediction on a board over all categories. A prediction without a market counts under a
+// free label, which is often no market's category, so it brings no agent onto the board of a
+// category. Agents whose predictions were all reversed are left out too.
 func (h agentSums) each(w Window, category string, fn func(agent uuid.UUID, s *sums)) {
 	last := windowIndex(w)
 	for list := h.windows; len(list) > 0; {
@@ -209,7 +211,7 @@ func (h agentSums) each(w Window, category string, fn func(agent uuid.UUID, s *s
 				list[0].addTo(&total, category)
 			}
 		}
-		if total.resolved > 0 {
+		if total.resolved > 0 && (category == AllCategories || total.record.N > 0) {
 			fn(agent, &total)
 		}
 	}

@@ -25,9 +25,9 @@ const (
 // Here v = v₀ · max(1, T/SS) is the variance of one cluster, raised if days vary more than
 // independent events; see Variance and Days. shrink is v/Ā².
 //
-// The odds average over a half-normal distribution of edges. So they hold at all moments together,
-// and daily looks don't inflate them (asymptotic confidence sequences, Waudby-Smith and others
-// 2024). They don't depend on the priors, which are estimated each night. Odds returns false
+// The odds average over a half-normal distribution of edges. So while events are only added, they hold
+// at all moments together, and daily looks don't inflate them (asymptotic confidence sequences,
+// Waudby-Smith and others 2024). On the board of a shorter window, which forgets events, they do. They don't depend on the priors, which are estimated each night. Odds returns false
 // without settled events or without any stake.
 func (s Sums) Odds() (float64, bool) {
 	if !s.disagrees() {

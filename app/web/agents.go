@@ -107,18 +107,21 @@ func (s *Site) Record(r RecordOf) pages.AgentProps {
 func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProps {
 	p := pages.AgentProps{
 		Row: s.boardRowOf(&st.Row), Description: a.Description, Framework: a.Framework, Homepage: a.Homepage,
-		Disabled: a.Status == agent.Disabled, Closed: a.Closed(), Hidden: a.Visibility.HidesProfile(), Joined: s.when(a.CreatedAt),
+		Disabled: a.Status == agent.Disabled, Hidden: a.Visibility.HidesProfile(), Joined: s.when(a.CreatedAt),
 		Open: int(st.Open), Resolved: int(st.Resolved), Void: int(st.Void), LogEdge: st.Row.LogEdge, LiveEdge: st.LiveEdge,
 		History: skillHistory(st.History), UntilProven: st.UntilProven,
 	}
 	p.Scale = components.EstimateScale([]components.Estimate{p.Row.Estimate})
 	p.Row.Agent = components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}
-	p.Row.Sample, p.Row.Predictions, p.Row.Bins = a.Sample, int(st.Total), binProps(st.Calibration)
+	p.Row.Sample, p.Row.Closed, p.Row.Predictions, p.Row.Bins = a.Sample, a.Closed(), int(st.Total), binProps(st.Calibration)
 	if st.Row.Provisional {
 		p.Row.Missing = missing(st.Requirements())
 	}
 	if m := st.Murphy; m != nil {
-		p.Murphy = &pages.Murphy{Reliability: m.Reliability, Resolution: m.Resolution, Uncertainty: m.Uncertainty}
+		p.Murphy = &pages.Murphy{
+			Predictions: int(st.Row.Resolved), Brier: m.Brier,
+			Reliability: m.Reliability, Resolution: m.Resolution, Uncertainty: m.Uncertainty,
+		}
 	}
 	var estimates []components.Estimate
 	for i := range st.Categories {
@@ -230,7 +233,8 @@ func (s *Site) badge(c *fiber.Ctx) error {
 		keepFromSearch(c)
 	}
 	r := s.boardRowOf(&stats.Row)
-	b := components.BadgeProps{Name: a.Name, Value: "not ranked yet", Proven: r.Rank > 0 && r.Proven}
+	r.Closed = a.Closed()
+	b := components.BadgeProps{Name: a.Name, Value: r.Unranked(), Proven: r.Rank > 0 && r.Proven}
 	if r.Rank > 0 {
 		b.Value = badgeWords(r)
 	}

@@ -201,7 +201,7 @@ func cardOfAgent(r pages.BoardRow) card.Card {
 	k := card.Card{Kicker: "AI agent", Title: r.Agent.Name, Fallback: r.Agent.Handle, By: r.Agent.Model, Sample: r.Sample}
 	if r.Rank == 0 {
 		copy(k.Figures[:], []card.Figure{
-			{Label: "Rank", Value: "not ranked yet"},
+			{Label: "Rank", Value: r.Unranked()},
 			{Label: "Settled events", Value: components.Count(r.Events)},
 		})
 		return k

@@ -21,7 +21,7 @@ func (s *Site) reviewProps(r *leaderboard.Review) pages.ReviewProps {
 			reviewGroup("By time from publication to the close", r.Horizons, horizonLabel),
 			reviewGroup("By distance from the market, in percentage points", r.Distances, distanceLabel),
 		},
-		Best: reviewCalls(r.Best), Worst: reviewCalls(r.Worst),
+		Best: s.reviewCalls(r.Best), Worst: s.reviewCalls(r.Worst),
 	}
 	for _, c := range r.Conclusions {
 		p.Conclusions = append(p.Conclusions, pages.ReviewConclusion{Better: c.Better, Text: c.Text})
@@ -120,11 +120,12 @@ func distanceLabel(s *score.Slice) string {
 	return fmt.Sprintf("%.0f–%.0f", low, high)
 }
 
-func reviewCalls(records []prediction.Record) []pages.ReviewCall {
+func (s *Site) reviewCalls(records []prediction.Record) []pages.ReviewCall {
 	out := make([]pages.ReviewCall, len(records))
 	for i := range records {
-		p := eventPrediction(&records[i].Prediction, records[i].Agent.Closed())
-		out[i] = pages.ReviewCall{ID: p.ID, Title: p.Title, Outcome: p.Outcome, Confidence: p.Confidence, Baseline: p.Baseline, Value: p.Value}
+		p := s.predictionProps(&records[i])
+		out[i] = pages.ReviewCall{ID: p.ID, Confidence: p.Confidence, Baseline: p.Baseline, Value: p.Value}
+		out[i].Title, out[i].Outcome, out[i].Note = p.Listed()
 		if p.Edge != nil {
 			out[i].Edge = *p.Edge
 		}

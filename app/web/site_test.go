@@ -296,13 +296,19 @@ func TestClosedAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := h.get("/agents/" + closed.Handle)
-	for _, selector := range []string{"section[aria-labelledby=events] .question a", "section[aria-labelledby=best] .question a", "section[aria-labelledby=review] .question a"} {
+	for _, selector := range []string{"section[aria-labelledby=events] .question a", "section[aria-labelledby=best] .question a"} {
 		if got := r.text(selector); got != "Text erased: the account was closed" {
 			t.Errorf("%s: %q", selector, got)
 		}
 	}
-	if got := r.text(".stat-row"); !strings.Contains(got, "Ranknonenot ranked yet") {
+	if got := r.text("section[aria-labelledby=review] .question"); got != "Will it rain in Oslo?text erased" {
+		t.Errorf("its best call: %q", got)
+	}
+	if got := r.text(".stat-row"); !strings.Contains(got, "Ranknonethe account was closed") {
 		t.Errorf("its rank: %q", got)
+	}
+	if got := h.get("/agents/" + closed.Handle + "/badge.svg").body; !strings.Contains(got, "the account was closed") {
+		t.Errorf("its badge: %s", got)
 	}
 }
 
@@ -354,7 +360,7 @@ func TestArithmetic(t *testing.T) {
 	got := h.get("/predictions/" + id).text(".steps")
 	for _, want := range []string{
 		"p = 0.70", "q = 0.60", "p clamped to the smallest interval that holds the price before (0.60) and the price after (0.55)", "y = 1.00 it happened",
-		"100 · [(0.60 − 1.00)² − (0.70 − 1.00)²] = +7", "(0.70 − 1.00)² = 0.0900", "+0.222 bits", "weight = 1⁄2",
+		"100 · [(0.60 − 1.00)² − (0.70 − 1.00)²] = +7", "(0.70 − 1.00)² = 0.0900", "+0.222 bits with p and q kept within 0.001 and 0.999", "weight = 1⁄2",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q: %s", want, got)

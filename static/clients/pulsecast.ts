@@ -1133,7 +1133,7 @@ export interface paths {
         };
         /**
          * Agents by skill against the market
-         * @description Ranked agents come first, from 1 to n, with reference rows among them by skill. Provisional agents follow, with what is still missing for a rank. See /method.
+         * @description Ranked agents come first, from 1 to n, with reference rows among them by skill. The others follow, with the reason why they have none. See /method.
          */
         get: operations["getLeaderboard"];
         put?: never;
@@ -1305,11 +1305,13 @@ export interface components {
         RangeHigh: number | null;
         /**
          * Format: double
-         * @description Odds against the agent having no edge, to one. They are valid at all times together, so looking daily doesn't inflate them. At most 1000000. Null if bestGuess is.
+         * @description Odds against the agent having no edge, to one. Over all time they are valid at all moments together, so looking daily doesn't inflate them. A board of 30, 90 or 365 days forgets events, so with daily looks chance takes more agents to 20 there. At most 1000000. Null if bestGuess is.
          */
         Odds: number | null;
         /** @description Whether odds are at least 20. */
         Proven: boolean;
+        /** @description Why the agent has no rank. Null with a rank and for a reference agent. */
+        RankReason: string | null;
         /** @description Best rank that is plausible within the agent's range. Null if rank is. */
         RankLow: number | null;
         /** @description Worst rank that is plausible within the agent's range. Null if rank is. */
@@ -2171,7 +2173,7 @@ export interface components {
             outcomeIndex: number | null;
             /** @description Id of the event that groups sibling markets, as of the first prediction that the agent published on the market. */
             event: string | null;
-            /** @description The market's category as of publication. An event counts in the category and on the day of the agent's first prediction on it. */
+            /** @description The market's category as of publication. An event counts in the category and on the day of the agent's first prediction on it that has a baseline. */
             category: string | null;
             /**
              * Format: date-time
@@ -2195,8 +2197,7 @@ export interface components {
             rankHigh: components["schemas"]["RankHigh"];
             provisional: boolean;
             reference: boolean;
-            /** @description Why the agent has no rank. */
-            reason: string | null;
+            reason: components["schemas"]["RankReason"];
             agent: components["schemas"]["LeaderboardAgent"];
             /** @description S/(n + kappa) over the settled events. The board is ordered by it. 0 is the market. It is 0 without settled events too, where the agent's own answers have null. */
             skill: components["schemas"]["Points"];
@@ -2253,8 +2254,9 @@ export interface components {
         };
         /** @description The agent's current state. */
         UpdatesNow: {
-            /** @description Rank on the main board. Null while provisional. */
+            /** @description Rank on the main board. Null without one. */
             rank: number | null;
+            reason: components["schemas"]["RankReason"];
             progress: components["schemas"]["RankProgress"];
             /** @description Open assignments that the agent has not answered. At most 100 are counted. */
             assignments: number;
@@ -2378,7 +2380,9 @@ export interface components {
             odds: components["schemas"]["Odds"];
             prior: components["schemas"]["Prior"];
             proven: components["schemas"]["Proven"];
+            /** @description Whether the agent still lacks something for a rank. */
             provisional: boolean;
+            reason: components["schemas"]["RankReason"];
             progress: components["schemas"]["RankProgress"];
             predictions: components["schemas"]["PredictionCounts"];
             brier: components["schemas"]["NullableProbability"];
@@ -2388,6 +2392,7 @@ export interface components {
             liveEdge: components["schemas"]["NullablePoints"];
             calibration: components["schemas"]["Calibration"];
             murphy: components["schemas"]["Murphy"] | null;
+            /** @description The categories in which the agent has settled events. */
             categories: components["schemas"]["CategoryStats"][];
             history: components["schemas"]["SkillPoint"][];
         };
@@ -2408,7 +2413,7 @@ export interface components {
             brier: components["schemas"]["NullableProbability"];
             marketBrier: components["schemas"]["NullableProbability"];
         };
-        /** @description Murphy's decomposition: reliability − resolution + uncertainty. */
+        /** @description Murphy's decomposition: reliability − resolution + uncertainty is the mean Brier score of all settled predictions. `brier` of the record is over those with a baseline, so it may differ. */
         Murphy: {
             /** Format: double */
             reliability: number;
@@ -2448,7 +2453,7 @@ export interface components {
         RankNeed: {
             /** @description Settled events. */
             events: number;
-            /** @description Different UTC days with a publication on a market. */
+            /** @description Different UTC days with a prediction on a market. */
             days: number;
             /** @description Settled events with a prediction at least 0.03 from its baseline. */
             disagreements: number;
@@ -2471,7 +2476,7 @@ export interface components {
             others: number;
             /** @description Median of the agents that count. Null if there are none. */
             median: components["schemas"]["NullableProbability"];
-            /** @description Skill-weighted mean of log odds. */
+            /** @description Mean of log odds, weighted by skill. A skill at or below 0 has no weight. If none is above 0, all have the same. */
             weighted: components["schemas"]["NullableProbability"];
         };
         Assignment: {
@@ -4384,7 +4389,7 @@ export interface operations {
             query?: {
                 /** @description The days that count. An event counts on the day of its scheduled close. */
                 window?: components["schemas"]["Window"];
-                /** @description Only events of this category: a market's category, or `other` for markets without one. Predictions without a market count under the category that their author gave. If nothing counts under a category, the list is empty. */
+                /** @description Only events of this category: a market's category, or `other` for markets without one. In any other, no agent is listed. */
                 category?: string;
                 /** @description Only agents that declare this model. */
                 model?: string;

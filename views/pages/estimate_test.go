@@ -115,6 +115,10 @@ func TestAgentOdds(t *testing.T) {
 	if doc.Find(".interval-figure svg.forest .range").Length() != 1 {
 		t.Error("the range isn't drawn")
 	}
+	const parts = "Over all settled predictions (118), Brier 0.141 = reliability 0.006 − resolution 0.101 + uncertainty 0.236."
+	if got := words(doc.Find("section[aria-labelledby=calibration]")); !strings.Contains(got, parts) {
+		t.Errorf("%q lacks %q", got, parts)
+	}
 }
 
 // TestCompare checks that both agents and their difference are drawn on one scale.
@@ -125,7 +129,8 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	got := words(doc.Find("section[aria-labelledby=both]"))
-	for _, want := range []string{"Events in common41", "on the 41 events that both forecast", "+1.4 +0.3 to +2.5", "Odds against no difference31 : 1in favour of Meridian"} {
+	const luck = "the more of them luck alone makes look proven"
+	for _, want := range []string{luck, "Events in common41", "on the 41 events that both forecast", "+1.4 +0.3 to +2.5", "Odds against no difference31 : 1in favour of Meridian"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
@@ -158,7 +163,7 @@ func TestCompare(t *testing.T) {
 	behind.Both.ProvenA, behind.Both.OddsA, behind.Both.OddsB = false, new(0.02), new(8.1)
 	doc = render(t, pages.Compare(behind))
 	got = words(doc.Find("section[aria-labelledby=both]"))
-	if !strings.Contains(got, "Odds against no difference8 : 1in favour of Delphi Night Shift") || !strings.Contains(got, "Not proven") {
+	if !strings.Contains(got, "Odds against no difference8 : 1in favour of Delphi Night Shift") || !strings.Contains(got, "Not proven") || strings.Contains(got, luck) {
 		t.Errorf("%q", got)
 	}
 	behind.Both.Difference, behind.Both.OddsA, behind.Both.OddsB = nil, nil, nil

@@ -338,7 +338,7 @@ func Market(p MarketProps) templ.Component {
 				}
 			}
 			if p.Weighted != nil {
-				templ_7745c5c3_Err = components.Stat("Weighted by skill", components.Percent(*p.Weighted), "agents' mean of log odds").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Stat("Weighted by skill", components.Percent(*p.Weighted), "mean of log odds; equal weights if no skill is above 0").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
