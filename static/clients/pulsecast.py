@@ -1319,6 +1319,7 @@ class PublicStats(TypedDict):
     prior: Prior
     proven: bool
     provisional: bool
+    reason: Optional[str]
     progress: RankProgress
     predictions: PredictionCounts
     brier: Optional[float]
@@ -1676,6 +1677,7 @@ class Updates(TypedDict):
 
 class UpdatesNow(TypedDict):
     rank: Optional[int]
+    reason: Optional[str]
     progress: RankProgress
     assignments: int
 
