@@ -79,7 +79,7 @@ func (p *typist) answer(question, line string) {
 }
 
 // TestPasswordAtTerminal checks that a password is asked for twice and never shown, even where stty isn't installed,
-// and that Ctrl-C leaves a terminal that shows again what is typed.
+// and that Ctrl-C ends a question for a password or a key and leaves a terminal that shows again what is typed.
 func TestPasswordAtTerminal(t *testing.T) {
 	t.Parallel()
 	const first, again = "Password (at least 12 characters): ", "Repeat the password: "
@@ -102,15 +102,23 @@ func TestPasswordAtTerminal(t *testing.T) {
 			}
 		})
 	}
-	t.Run("interrupted", func(t *testing.T) {
-		t.Parallel()
-		p, end := startAtTerminal(t, settings(t), "admin", "create", "ada")
-		p.await(first, func() bool { return strings.HasSuffix(p.shown.String(), first) && !p.echoes() })
-		if code := end(syscall.SIGINT); code != 1 {
-			t.Errorf("exit code %d, want 1", code)
-		}
-		if !p.echoes() {
-			t.Error("the terminal doesn't show what is typed")
-		}
-	})
+	for _, c := range []struct {
+		question string
+		args     []string
+	}{
+		{first, []string{"admin", "create", "ada"}},
+		{"API key for http://127.0.0.1:9: ", []string{"login", "--base-url", "http://127.0.0.1:9"}},
+	} {
+		t.Run("interrupted "+c.args[0], func(t *testing.T) {
+			t.Parallel()
+			p, end := startAtTerminal(t, append(settings(t), "HOME="+t.TempDir()), c.args...)
+			p.await(c.question, func() bool { return strings.HasSuffix(p.shown.String(), c.question) && !p.echoes() })
+			if code := end(syscall.SIGINT); code != 1 {
+				t.Errorf("exit code %d, want 1", code)
+			}
+			if !p.echoes() {
+				t.Error("the terminal doesn't show what is typed")
+			}
+		})
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/cli/remote"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -44,8 +45,8 @@ type (
 	adminList     struct{ config.Config }
 )
 
-func (a *adminCreate) Run(ctx context.Context) error {
-	return a.withPassword(ctx, func(ctx context.Context, tx bun.Tx, password string) (string, error) {
+func (a *adminCreate) Run(ctx context.Context, t *remote.Terminal) error {
+	return a.withPassword(ctx, t, func(ctx context.Context, tx bun.Tx, password string) (string, error) {
 		made, err := admin.Store{}.Create(ctx, tx, audit.Shell, a.Name, password, time.Now())
 		if err != nil {
 			return "", err
@@ -54,8 +55,8 @@ func (a *adminCreate) Run(ctx context.Context) error {
 	})
 }
 
-func (a *adminPassword) Run(ctx context.Context) error {
-	return a.withPassword(ctx, func(ctx context.Context, tx bun.Tx, password string) (string, error) {
+func (a *adminPassword) Run(ctx context.Context, t *remote.Terminal) error {
+	return a.withPassword(ctx, t, func(ctx context.Context, tx bun.Tx, password string) (string, error) {
 		changed, err := admin.Store{}.SetPassword(ctx, tx, audit.Shell, a.Name, password, time.Now())
 		if err != nil {
 			return "", err
@@ -106,12 +107,12 @@ func (a *adminNamed) inTx(ctx context.Context, act func(ctx context.Context, tx 
 
 // withPassword is inTx for an act with a password. It prints a generated password.
 func (a *adminSecret) withPassword(
-	ctx context.Context, act func(ctx context.Context, tx bun.Tx, password string) (string, error),
+	ctx context.Context, t *remote.Terminal, act func(ctx context.Context, tx bun.Tx, password string) (string, error),
 ) error {
 	password := admin.NewPassword()
 	if !a.Generate {
 		var err error
-		if password, err = askPassword(ctx); err != nil {
+		if password, err = askPassword(ctx, t); err != nil {
 			return err
 		}
 	}

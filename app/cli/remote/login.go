@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/pulsecast/pulsecast/app/client"
@@ -90,7 +88,7 @@ func (l *loginCommand) agent(ctx context.Context, t *Terminal, call *client.Clie
 // because other users can read the arguments of a process.
 func (l *loginCommand) key(ctx context.Context, t *Terminal, base string) (key string, err error) {
 	if key = t.keyOfEnvironment(); key == "" {
-		if key, err = t.readSecret(ctx, "API key for "+base+": "); err != nil && !errors.Is(err, io.EOF) {
+		if key, err = t.AskSecret(ctx, "API key for "+base+": "); err != nil {
 			return "", err
 		}
 	}

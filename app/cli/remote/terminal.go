@@ -28,8 +28,8 @@ type Terminal struct {
 	Getenv func(name string) string
 	// ConfigDir is the folder for the user's settings of all programs.
 	ConfigDir func() (string, error)
-	// ReadSecret reads a line without showing it. It is nil if there is no terminal.
-	ReadSecret func() (string, error)
+	// readHidden reads a line that the terminal doesn't show. It is nil if the input isn't a terminal.
+	readHidden func(ctx context.Context) (string, error)
 }
 
 // Standard returns the terminal of the process.
@@ -42,10 +42,7 @@ func Standard() *Terminal {
 		t.Width = width
 	}
 	if isTerminal(os.Stdin) {
-		t.ReadSecret = func() (string, error) {
-			typed, err := term.ReadPassword(int(os.Stdin.Fd()))
-			return string(typed), err
-		}
+		t.readHidden = readHidden
 	}
 	return t
 }
@@ -65,32 +62,59 @@ func (t *Terminal) confirm(ctx context.Context, question string) (bool, error) {
 	return answer == "y" || answer == "yes", nil
 }
 
-// readSecret asks for a line that the terminal doesn't show. If there is no terminal, it reads a line of
-// the input.
-func (t *Terminal) readSecret(ctx context.Context, question string) (string, error) {
-	if t.ReadSecret == nil {
-		return t.readLine(ctx)
+// AskSecret asks for a line that the terminal doesn't show, and returns it without its end. If the input isn't a
+// terminal, it reads a line without asking. At the end of the input it returns "".
+func (t *Terminal) AskSecret(ctx context.Context, question string) (line string, err error) {
+	if t.readHidden == nil {
+		line, err = t.readLine(ctx)
+	} else {
+		fmt.Fprint(t.Err, question)
+		line, err = t.readHidden(ctx)
+		fmt.Fprintln(t.Err)
 	}
-	fmt.Fprint(t.Err, question)
-	line, err := t.ReadSecret()
-	fmt.Fprintln(t.Err)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+// readHidden reads a line that the terminal of the process doesn't show. If ctx ends first, it makes the terminal show
+// again what is typed.
+func readHidden(ctx context.Context) (string, error) {
+	stdin := int(os.Stdin.Fd())
+	shown, err := term.GetState(stdin)
+	if err != nil {
+		return "", fmt.Errorf("read the state of the terminal: %w", err)
+	}
+	line, err := typed(ctx, func() (string, error) {
+		line, err := term.ReadPassword(stdin)
+		return string(line), err
+	})
+	if errors.Is(err, errInterrupted) {
+		err = errors.Join(err, term.Restore(stdin, shown))
+	}
 	return line, err
 }
 
-// readLine reads a line. It returns early if ctx ends.
+// readLine reads a line of the input.
 func (t *Terminal) readLine(ctx context.Context) (string, error) {
-	type typed struct {
+	return typed(ctx, func() (string, error) { return bufio.NewReader(t.In).ReadString('\n') })
+}
+
+// typed returns the line that read returns, or errInterrupted if ctx ends first.
+func typed(ctx context.Context, read func() (string, error)) (string, error) {
+	type result struct {
 		line string
 		err  error
 	}
-	answer := make(chan typed, 1)
+	done := make(chan result, 1)
 	go func() {
-		line, err := bufio.NewReader(t.In).ReadString('\n')
-		answer <- typed{line, err}
+		line, err := read()
+		done <- result{line, err}
 	}()
 	select {
-	case a := <-answer:
-		return a.line, a.err
+	case r := <-done:
+		return r.line, r.err
 	case <-ctx.Done():
 		return "", errInterrupted
 	}
