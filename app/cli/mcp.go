@@ -2,10 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"net/url"
 	"os"
-	"strings"
 
 	"github.com/pulsecast/pulsecast/app/cli/remote"
 	"github.com/pulsecast/pulsecast/app/client"
@@ -19,23 +16,15 @@ type mcpCommand struct {
 }
 
 func (c *mcpCommand) Run(ctx context.Context) error {
-	base, err := baseURL(c.BaseURL)
+	installation, err := client.New(c.BaseURL)
 	if err != nil {
-		return err
+		return remote.Usage(err)
 	}
 	key, err := client.ParseKey(c.APIKey)
 	if err != nil {
 		return remote.Usage(err)
 	}
 	return stdio.Run(ctx, stdio.Options{
-		BaseURL: base, Key: key, Version: version.Build(), In: os.Stdin, Out: os.Stdout, Log: os.Stderr,
+		BaseURL: installation.Base, Key: key, Version: version.Build(), In: os.Stdin, Out: os.Stdout, Log: os.Stderr,
 	})
-}
-
-// baseURL checks the address of an installation and removes a slash at its end.
-func baseURL(address string) (string, error) {
-	if base, err := url.Parse(address); err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return "", fmt.Errorf("%q is not an http(s) address, such as https://pulsecast.example", address)
-	}
-	return strings.TrimRight(address, "/"), nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/cli/remote"
+	"github.com/pulsecast/pulsecast/app/client"
 	"github.com/pulsecast/pulsecast/app/verify"
 )
 
@@ -23,11 +25,11 @@ const verifyTimeout = 30 * time.Second
 const maxShown = 50
 
 func (c *verifyCommand) Run(ctx context.Context) error {
-	base, err := baseURL(c.BaseURL)
+	installation, err := client.New(c.BaseURL)
 	if err != nil {
-		return err
+		return remote.Usage(err)
 	}
-	report, err := verify.Run(ctx, base, &http.Client{Timeout: verifyTimeout})
+	report, err := verify.Run(ctx, installation.Base, &http.Client{Timeout: verifyTimeout})
 	if err != nil {
 		return err
 	}
