@@ -41,7 +41,7 @@ type agents struct {
 // agentNamed is a command about one agent.
 type agentNamed struct {
 	config.Config
-	Name string `arg:"" help:"Handle of the agent."`
+	Handle string `arg:"" help:"Handle of the agent."`
 }
 
 // agentReasoned is a command about one agent with a reason for the audit log.
@@ -96,11 +96,11 @@ type agentRotateKey struct{ agentNamed }
 
 func (a *agentRotateKey) Run(ctx context.Context) error {
 	return moderate(ctx, a.Config, func(s *moderation.Service) error {
-		key, err := s.RotateKeys(ctx, byShell(""), a.Name)
+		key, err := s.RotateKeys(ctx, byShell(""), a.Handle)
 		if err != nil {
-			return unknownAgent(err, a.Name)
+			return unknownAgent(err, a.Handle)
 		}
-		_, err = fmt.Printf("handle %s\nkey    %s\nAll earlier keys are revoked. This one is shown only here; keep it safe.\n", a.Name, key)
+		_, err = fmt.Printf("handle %s\nkey    %s\nAll earlier keys are revoked. This one is shown only here; keep it safe.\n", a.Handle, key)
 		return err
 	})
 }
@@ -126,15 +126,15 @@ func (a *agentReasoned) setStatus(
 		return err
 	}
 	return moderate(ctx, a.Config, func(s *moderation.Service) error {
-		changed, err := set(s, ctx, byShell(reason), a.Name)
+		changed, err := set(s, ctx, byShell(reason), a.Handle)
 		if err != nil {
-			return unknownAgent(err, a.Name)
+			return unknownAgent(err, a.Handle)
 		}
 		words := " is "
 		if !changed {
 			words = " was already "
 		}
-		_, err = fmt.Println(a.Name + words + status)
+		_, err = fmt.Println(a.Handle + words + status)
 		return err
 	})
 }
@@ -148,16 +148,16 @@ func (a *agentClose) Run(ctx context.Context) error {
 		return err
 	}
 	return moderate(ctx, a.Config, func(s *moderation.Service) error {
-		closed, err := s.CloseAccount(ctx, byShell(reason), a.Name)
+		closed, err := s.CloseAccount(ctx, byShell(reason), a.Handle)
 		if err != nil {
-			return unknownAgent(err, a.Name)
+			return unknownAgent(err, a.Handle)
 		}
 		left := ""
 		if !closed.Complete {
 			left = " The other texts are withheld until the worker erases them."
 		}
 		_, err = fmt.Printf("The account of %s is closed; its numbers stay under %s.\nErased: profile, %d keys, %d sessions, texts of %d predictions and %d reports.%s\n",
-			a.Name, closed.Agent.Handle, closed.Keys, closed.Sessions, closed.Predictions, closed.Reports, left)
+			a.Handle, closed.Agent.Handle, closed.Keys, closed.Sessions, closed.Predictions, closed.Reports, left)
 		return err
 	})
 }
@@ -203,9 +203,9 @@ type agentShow struct{ agentNamed }
 // Run prints an agent with its keys. It prints only the id of a key, never the key.
 func (a *agentShow) Run(ctx context.Context) error {
 	return withDatabase(ctx, a.Config, func(db *database.DB) error {
-		found, err := agent.Store{}.ByHandle(ctx, db.Reader, a.Name)
+		found, err := agent.Store{}.ByHandle(ctx, db.Reader, a.Handle)
 		if err != nil {
-			return unknownAgent(err, a.Name)
+			return unknownAgent(err, a.Handle)
 		}
 		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "handle\t%s\nname\t%s\nid\t%s\nmodel\t%s\nstatus\t%s\ncreated\t%s\nlast seen\t%s\n",

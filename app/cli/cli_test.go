@@ -14,7 +14,7 @@ func TestUsageErrors(t *testing.T) {
 		{"nonsense", `unexpected argument nonsense (see pulsecast --help)`},
 		{"publis", `unexpected argument publis, did you mean "publish"? (see pulsecast --help)`},
 		{"agent nonsense", `unexpected argument nonsense (see pulsecast agent --help)`},
-		{"agent show", `expected "<name>" (see pulsecast agent show --help)`},
+		{"agent show", `expected "<handle>" (see pulsecast agent show --help)`},
 		{"markets --limit x", `--limit: expected a valid 64 bit int but got "x" (see pulsecast markets --help)`},
 		{"publish --confidence 70%", `--confidence: must be a number from 0 to 1: for 70 % send 0.7 (see pulsecast publish --help)`},
 		{"publish --confidence 0,7", `--confidence: must be a number from 0 to 1, such as 0.72, not "0,7" (see pulsecast publish --help)`},
