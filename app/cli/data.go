@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/pulsecast/pulsecast/app/archive"
@@ -24,43 +23,18 @@ type dataCommand struct {
 // errData is the error of data that fails its verification.
 var errData = errors.New("the data failed the verification")
 
-// openData opens the target of a command: a folder, the address of an archive, or another installation.
-func openData(ctx context.Context, where string) (archive.Storage, error) {
-	switch {
-	case strings.HasPrefix(where, "http://"), strings.HasPrefix(where, "https://"):
-		return release.OpenURL(ctx, where)
-	case strings.HasPrefix(where, "file://"), strings.HasPrefix(where, "s3://"):
-		s, err := archive.OpenStorage(where)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
-		}
-		return s, nil
-	}
-	if _, err := os.Stat(where); err != nil {
-		return nil, fmt.Errorf("open the data: %w", err)
-	}
-	return archive.OpenFolder(where), nil
-}
-
-// closeData deletes the downloaded files.
-func closeData(s archive.Storage) {
-	if c, ok := s.(io.Closer); ok {
-		_ = c.Close() // temporary files
-	}
-}
-
 type dataVerify struct {
 	Where string `arg:"" optional:"" default:"data/archive" help:"A folder, s3://bucket/prefix, or the address of an installation."`
 }
 
 // Run prints each problem by file, and fails if there is one.
-func (d *dataVerify) Run(ctx context.Context) error {
-	s, err := openData(ctx, d.Where)
+func (d *dataVerify) Run(ctx context.Context) (err error) {
+	s, done, err := release.Open(ctx, d.Where)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, done()) }()
 	bar := progress("Checking", 0)
-	defer closeData(s)
 	v, err := release.Verify(ctx, s, func(days, of int) { bar.ChangeMax(of); _ = bar.Set(days) })
 	_ = bar.Exit() // decoration only
 	if err != nil {
@@ -101,12 +75,12 @@ type dataRecompute struct {
 }
 
 // Run prints the recomputed board. It fails if a number differs from the published one.
-func (d *dataRecompute) Run(ctx context.Context) error {
-	s, err := openData(ctx, d.Where)
+func (d *dataRecompute) Run(ctx context.Context) (err error) {
+	s, done, err := release.Open(ctx, d.Where)
 	if err != nil {
 		return err
 	}
-	defer closeData(s)
+	defer func() { err = errors.Join(err, done()) }()
 	r, err := release.Recompute(ctx, s, func(what string) { fmt.Fprintln(os.Stderr, what+"…") })
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Where, err)
