@@ -1337,17 +1337,14 @@ CREATE TABLE archive_segments (
 CREATE INDEX archive_segments_day ON archive_segments (day, id);
 --bun:split
 
--- archive_days: the sealed days of the archive, each with its manifest, the SHA-256 of that and of
--- the previous day's manifest, the time when the files were read back, and whether the day is
--- abandoned, because it was sealed after the backup that this database was restored from.
--- abandoned_from is the manifest's abandonedFrom. Local; owner archive.
+-- archive_days: the sealed days of the archive, each with its manifest, the manifest's SHA-256, and
+-- whether the day is abandoned, because it was sealed after the backup that this database was restored
+-- from. abandoned_from is the manifest's abandonedFrom. Local; owner archive.
 CREATE TABLE archive_days (
   day TEXT PRIMARY KEY,
   manifest {{.JSON}} NOT NULL,
   hash {{.BYTES}} NOT NULL,
-  previous {{.BYTES}},
   sealed_at {{.TS}} NOT NULL,
-  verified_at {{.TS}},
   abandoned BOOLEAN NOT NULL,
   abandoned_from TEXT
 );

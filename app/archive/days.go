@@ -26,13 +26,11 @@ type SealedDay struct {
 type dayRow struct {
 	bun.BaseModel `bun:"table:archive_days,alias:d"`
 
-	Day        string          `bun:",pk"`
-	Manifest   json.RawMessage `bun:"type:json"`
-	Hash       []byte
-	Previous   []byte
-	SealedAt   time.Time
-	VerifiedAt time.Time `bun:",nullzero"`
-	Abandoned  bool
+	Day       string          `bun:",pk"`
+	Manifest  json.RawMessage `bun:"type:json"`
+	Hash      []byte
+	SealedAt  time.Time
+	Abandoned bool
 	// AbandonedFrom is that of the manifest, so that the few days with one are found without reading all manifests.
 	AbandonedFrom string `bun:",nullzero"`
 }
@@ -48,14 +46,9 @@ func Record(ctx context.Context, db bun.IDB, d *Day, abandoned bool, now time.Ti
 	if err != nil {
 		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
 	}
-	previous, err := hex.DecodeString(d.Manifest.Previous)
-	if err != nil {
-		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
-	}
-	at := database.Stored(now)
 	row := dayRow{
-		Day: d.Manifest.Day, Manifest: content, Hash: hash, Previous: previous, SealedAt: at, VerifiedAt: at,
-		Abandoned: abandoned, AbandonedFrom: d.Manifest.AbandonedFrom,
+		Day: d.Manifest.Day, Manifest: content, Hash: hash, SealedAt: database.Stored(now), Abandoned: abandoned,
+		AbandonedFrom: d.Manifest.AbandonedFrom,
 	}
 	res, err := db.NewInsert().Model(&row).On("CONFLICT (day) DO NOTHING").Exec(ctx)
 	if err != nil {

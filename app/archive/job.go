@@ -42,7 +42,7 @@ func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
 		return 0, err // the node stops
 	}
 	// A run that took too long is also stored, although its ctx has ended.
-	err = errors.Join(err, noteJob(context.WithoutCancel(ctx), s.DB, s.Now(), err))
+	err = errors.Join(err, noteJob(context.WithoutCancel(ctx), s.DB, err))
 	if err != nil {
 		err = &Unsealed{err}
 	} else if more {
@@ -153,20 +153,17 @@ func (s *Sealer) holds(ctx context.Context, last *SealedDay) error {
 
 // Status is the state of the archive. It is the same on every node.
 type Status struct {
-	LastSealed string    // last sealed day, "" if none
-	SealedAt   time.Time // zero if no day is sealed
-	Waiting    int64     // number of segments in the database
-	Oldest     string    // day of the oldest segment
+	LastSealed string // last sealed day, "" if none
+	Waiting    int64  // number of segments in the database
+	Oldest     string // day of the oldest segment
 	jobState
 }
 
 // jobState is the state of the job.
 type jobState struct {
-	RanAt    time.Time // latest successful run, zero if none
-	FailedAt time.Time // latest run if it failed, else zero
-	Failures int       // consecutive failed runs
-	Error    string    // error of the latest run
-	Hangs    string    // what hung in the latest run, as in Silence.Call; "" if nothing did
+	Failures int    // consecutive failed runs
+	Error    string // error of the latest run
+	Hangs    string // what hung in the latest run, as in Silence.Call; "" if nothing did
 }
 
 // late is how long after its end a day may stay unsealed.
@@ -222,11 +219,11 @@ func ReadStatus(ctx context.Context, db bun.IDB) (st Status, err error) {
 		return st, err
 	}
 	var last dayRow
-	err = db.NewSelect().Model(&last).Column("day", "sealed_at").OrderExpr("day DESC").Limit(1).Scan(ctx)
+	err = db.NewSelect().Model(&last).Column("day").OrderExpr("day DESC").Limit(1).Scan(ctx)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return st, fmt.Errorf("read the state of the archive: %w", err)
 	}
-	st.LastSealed, st.SealedAt = last.Day, last.SealedAt.UTC()
+	st.LastSealed = last.Day
 	var waiting struct {
 		N      int64
 		Oldest sql.NullString
@@ -252,15 +249,15 @@ func readJobState(ctx context.Context, db bun.IDB) (r jobState, err error) {
 	return r, nil
 }
 
-func noteJob(ctx context.Context, db bun.IDB, now time.Time, cause error) error {
+func noteJob(ctx context.Context, db bun.IDB, cause error) error {
 	r, err := readJobState(ctx, db)
 	if err != nil {
 		return err
 	}
 	if cause == nil {
-		r = jobState{RanAt: database.Stored(now)}
+		r = jobState{}
 	} else {
-		r.FailedAt, r.Failures, r.Error, r.Hangs = database.Stored(now), r.Failures+1, cause.Error(), ""
+		r.Failures, r.Error, r.Hangs = r.Failures+1, cause.Error(), ""
 		if silence, ok := errors.AsType[*Silence](cause); ok {
 			r.Hangs = silence.Call
 		}
