@@ -2,10 +2,8 @@ package archive
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -102,32 +100,13 @@ func dayNames(ctx context.Context, db bun.IDB, from, to string, limit int) (days
 	return days, nil
 }
 
-// FindDay returns a sealed day, or nil if the day isn't sealed.
-func FindDay(ctx context.Context, db bun.IDB, day string) (*SealedDay, error) {
-	var row dayRow
-	err := db.NewSelect().Model(&row).Where("day = ?", day).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+// lastDay returns the last sealed day. found is false if no day is sealed.
+func lastDay(ctx context.Context, db bun.IDB) (last SealedDay, found bool, err error) {
+	days, err := DaysBefore(ctx, db, "", 1)
+	if err != nil || len(days) == 0 {
+		return last, false, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find a day of the archive: %w", err)
-	}
-	found, err := row.day()
-	return &found, err
-}
-
-// Last returns the last sealed day. found is false if no day is sealed.
-func Last(ctx context.Context, db bun.IDB) (last SealedDay, found bool, err error) {
-	var row dayRow
-	err = db.NewSelect().Model(&row).OrderExpr("day DESC").Limit(1).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return last, false, nil
-	}
-	if err != nil {
-		return last, false, fmt.Errorf("find the last day of the archive: %w", err)
-	}
-	last, err = row.day()
-	return last, err == nil, err
+	return days[0], true, nil
 }
 
 func (r *dayRow) day() (SealedDay, error) {
@@ -141,7 +120,7 @@ func (r *dayRow) day() (SealedDay, error) {
 // SealedUntil returns the end of the last sealed day, or the zero time if none is sealed. The
 // archive holds everything observed before it.
 func SealedUntil(ctx context.Context, db bun.IDB) (time.Time, error) {
-	last, found, err := Last(ctx, db)
+	last, found, err := lastDay(ctx, db)
 	if err != nil || !found {
 		return time.Time{}, err
 	}

@@ -102,7 +102,7 @@ func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
 // finishLast deletes the segments of the last sealed day that an interrupted run has left. The next day must not
 // include them.
 func (s *Sealer) finishLast(ctx context.Context) error {
-	last, found, err := Last(ctx, s.DB.Reader)
+	last, found, err := lastDay(ctx, s.DB.Reader)
 	if err != nil || !found {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *Sealer) finishLast(ctx context.Context) error {
 // is skipped. An archive begins with the first day in the storage, or else with the day of the
 // first segment.
 func (s *Sealer) nextDay(ctx context.Context) (string, error) {
-	last, found, err := Last(ctx, s.DB.Reader)
+	last, found, err := lastDay(ctx, s.DB.Reader)
 	if err != nil {
 		return "", err
 	}

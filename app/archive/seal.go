@@ -37,7 +37,7 @@ type Sealer struct {
 // and deletes the segments. Segments of days that were sealed earlier are included. If the storage
 // holds the day already, Seal never overwrites it, but reads it back and records it.
 func (s *Sealer) Seal(ctx context.Context, day string) error {
-	last, found, err := Last(ctx, s.DB.Reader)
+	last, found, err := lastDay(ctx, s.DB.Reader)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 // stillOpen returns ErrExist if another node has sealed the day. If it returns nil, segments listed
 // before the call were complete, because they are deleted only when the day is recorded.
 func (s *Sealer) stillOpen(ctx context.Context, day string) error {
-	last, found, err := Last(ctx, s.DB.Reader)
+	last, found, err := lastDay(ctx, s.DB.Reader)
 	if err == nil && found && last.Day >= day {
 		return fmt.Errorf("another node sealed %s: %w", last.Day, ErrExist)
 	}

@@ -138,14 +138,14 @@ func (c *Catalogue) Open(ctx context.Context, day, name string) (archive.Object,
 	if _, err := time.Parse(time.DateOnly, day); err != nil || c.Storage == nil {
 		return nil, nil, ErrNoFile
 	}
-	sealed, err := archive.FindDay(ctx, c.DB.Reader, day)
+	sealed, err := archive.DaysBetween(ctx, c.DB.Reader, day, day)
 	if err != nil {
 		return nil, nil, err
 	}
-	if sealed == nil {
+	if len(sealed) == 0 {
 		return nil, nil, ErrNoFile
 	}
-	d, err := c.day(ctx, sealed)
+	d, err := c.day(ctx, &sealed[0])
 	if err != nil {
 		return nil, nil, err
 	}
