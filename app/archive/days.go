@@ -33,27 +33,25 @@ type dayRow struct {
 	AbandonedFrom string `bun:",nullzero"`
 }
 
-// Record stores that a day is sealed and was read back, and whether it is abandoned; see
-// Manifest.AbandonedFrom. It returns false if the day is stored already.
-func Record(ctx context.Context, db bun.IDB, d *Day, abandoned bool, now time.Time) (bool, error) {
+// StoreDay stores that a day is sealed and was read back, and whether it is abandoned; see Manifest.AbandonedFrom. A day
+// that is stored already stays as it is.
+func StoreDay(ctx context.Context, db bun.IDB, d *Day, abandoned bool, now time.Time) error {
 	content, err := d.Manifest.Encode()
 	if err != nil {
-		return false, err
+		return err
 	}
 	hash, err := hex.DecodeString(d.Hash)
 	if err != nil {
-		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
+		return fmt.Errorf("store %s: %w", d.Manifest.Day, err)
 	}
 	row := dayRow{
 		Day: d.Manifest.Day, Manifest: content, Hash: hash, SealedAt: database.Stored(now), Abandoned: abandoned,
 		AbandonedFrom: d.Manifest.AbandonedFrom,
 	}
-	res, err := db.NewInsert().Model(&row).On("CONFLICT (day) DO NOTHING").Exec(ctx)
-	if err != nil {
-		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
+	if _, err := db.NewInsert().Model(&row).On("CONFLICT (day) DO NOTHING").Exec(ctx); err != nil {
+		return fmt.Errorf("store %s: %w", d.Manifest.Day, err)
 	}
-	n, err := res.RowsAffected()
-	return n == 1, err
+	return nil
 }
 
 // listDays lists the sealed days that narrow selects, in its order.

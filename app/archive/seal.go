@@ -144,7 +144,7 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := Record(ctx, tx, d, !began, s.Now()); err != nil {
+		if err := StoreDay(ctx, tx, d, !began, s.Now()); err != nil {
 			return err
 		}
 		if began { // otherwise recallErasures must find what the database doesn't know

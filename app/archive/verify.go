@@ -19,7 +19,7 @@ func Verify(ctx context.Context, s Storage, found func(day string, f *Findings) 
 	if err != nil {
 		return "", err
 	}
-	v := verifier{found: found, abandoned: abandonedAmong(opened)}
+	v := verifier{found: found, abandoned: Abandoned(manifests(opened))}
 	for i := range opened {
 		if err := v.missing(opened[i].name); err != nil {
 			return "", err
@@ -61,15 +61,14 @@ func openDays(ctx context.Context, s Storage, names []string) ([]openedDay, erro
 	return days, nil
 }
 
-// abandonedAmong returns the abandoned days. It skips days whose manifest can't be read.
-func abandonedAmong(days []openedDay) map[string]bool {
-	var manifests []*Manifest
+// manifests returns the manifests that could be read.
+func manifests(days []openedDay) (list []*Manifest) {
 	for i := range days {
 		if days[i].Day != nil {
-			manifests = append(manifests, days[i].Manifest)
+			list = append(list, days[i].Manifest)
 		}
 	}
-	return Abandoned(manifests)
+	return list
 }
 
 // missing reports the missing days between the previous day and this one.

@@ -113,7 +113,7 @@ func TestNothingIsPrunedBeforeItIsSealed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := archive.Record(t.Context(), db, d, false, now); err != nil {
+				if err := archive.StoreDay(t.Context(), db, d, false, now); err != nil {
 					t.Fatal(err)
 				}
 			}
