@@ -92,7 +92,7 @@ func (c *checker) file(ctx context.Context, f File) error {
 
 // clock notes observations outside the day.
 func (c *checker) clock(f File) error {
-	from, to, err := bounds(c.Manifest.Day)
+	from, to, err := Bounds(c.Manifest.Day)
 	if err != nil || f.First.IsZero() {
 		return err
 	}

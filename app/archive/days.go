@@ -122,12 +122,12 @@ func SealedUntil(ctx context.Context, db bun.IDB) (time.Time, error) {
 	if err != nil || !found {
 		return time.Time{}, err
 	}
-	_, end, err := bounds(last.Day)
+	_, end, err := Bounds(last.Day)
 	return end, err
 }
 
-// bounds returns the start of a day and the start of the next day.
-func bounds(day string) (from, to time.Time, err error) {
+// Bounds returns the start of a day and the start of the next day.
+func Bounds(day string) (from, to time.Time, err error) {
 	from, err = time.Parse(time.DateOnly, day)
 	if err != nil {
 		return from, to, fmt.Errorf("%q is not a day in the form 2026-11-21", day)

@@ -121,7 +121,7 @@ func (s *Sealer) nextDay(ctx context.Context) (string, error) {
 		if err := s.holds(ctx, &last); err != nil {
 			return "", err
 		}
-		_, end, err := bounds(last.Day)
+		_, end, err := Bounds(last.Day)
 		return DayOf(end), err
 	}
 	stored, err := FirstDay(ctx, s.Storage)
@@ -203,7 +203,7 @@ func (s *Status) DaysWaiting(now time.Time) int {
 	if s.LastSealed != "" {
 		day = s.LastSealed
 	}
-	first, next, err := bounds(day)
+	first, next, err := Bounds(day)
 	if err != nil {
 		return 0 // nothing was observed yet
 	}

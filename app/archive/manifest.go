@@ -124,7 +124,7 @@ func (m *Manifest) abandonsEarlier() bool {
 	if m.AbandonedFrom == "" {
 		return true
 	}
-	_, _, err := bounds(m.AbandonedFrom)
+	_, _, err := Bounds(m.AbandonedFrom)
 	return err == nil && m.AbandonedFrom < m.Day
 }
 

@@ -33,7 +33,7 @@ func saltKey(ctx context.Context, db bun.IDB, day string) (string, error) {
 
 // forgetSalt deletes the key of the day before.
 func (s *Sealer) forgetSalt(ctx context.Context, tx bun.IDB, day string) error {
-	from, _, err := bounds(day)
+	from, _, err := Bounds(day)
 	if err != nil {
 		return err
 	}

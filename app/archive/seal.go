@@ -61,7 +61,7 @@ func (s *Sealer) Seal(ctx context.Context, day string) error {
 
 // write writes the files of a day, the manifest last.
 func (s *Sealer) write(ctx context.Context, day, previous string) error {
-	from, to, err := bounds(day)
+	from, to, err := Bounds(day)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 	w.now, w.erased, w.manifest.AbandonedFrom = s.Now, requested(s.DB.Reader), abandoned
 	if abandoned != "" {
 		s.Log.Warn("the database is older than sealed days, so decisions in these days don't count", "from", abandoned, "before", day)
-		if from, _, err = bounds(abandoned); err != nil {
+		if from, _, err = Bounds(abandoned); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,7 @@ func StoredDays(ctx context.Context, s Storage) (days []string, err error) {
 	}
 	for _, o := range list {
 		if day, ok := strings.CutSuffix(strings.TrimPrefix(o.Name, "days/"), "/"+ManifestName); ok {
-			if _, _, err := bounds(day); err == nil {
+			if _, _, err := Bounds(day); err == nil {
 				days = append(days, day)
 			}
 		}

@@ -74,7 +74,7 @@ func manifests(days []openedDay) (list []*Manifest) {
 // missing reports the missing days between the previous day and this one.
 func (v *verifier) missing(day string) error {
 	for v.before != "" {
-		_, next, err := bounds(v.before)
+		_, next, err := Bounds(v.before)
 		if err != nil || DayOf(next) >= day {
 			return err
 		}

@@ -195,8 +195,8 @@ func (s *states) collectArchive(ch chan<- prometheus.Metric, st *archive.Status,
 	if st == nil {
 		return
 	}
-	if last, err := time.Parse(time.DateOnly, st.LastSealed); err == nil {
-		gauge(ch, s.sealed, float64(last.AddDate(0, 0, 1).Unix()))
+	if _, end, err := archive.Bounds(st.LastSealed); err == nil {
+		gauge(ch, s.sealed, float64(end.Unix()))
 	}
 	gauge(ch, s.sealDays, float64(st.DaysWaiting(now)))
 	gauge(ch, s.segments, float64(st.Waiting))

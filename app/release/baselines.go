@@ -82,8 +82,8 @@ func (l *loaded) baselines(ctx context.Context, report *Report) error {
 
 // pricesSince returns the start of a day and the time of its first price, zero if it has no prices.
 func pricesSince(d *archive.Day) (start, first time.Time, err error) {
-	if start, err = time.Parse(time.DateOnly, d.Manifest.Day); err != nil {
-		return start, first, fmt.Errorf("%s: not a day: %w", d.Manifest.Day, err)
+	if start, _, err = archive.Bounds(d.Manifest.Day); err != nil {
+		return start, first, err
 	}
 	for _, f := range d.Manifest.Of(archive.Prices) {
 		if first.IsZero() || f.First.Before(first) {

@@ -53,7 +53,7 @@ func (c *Catalogue) History(ctx context.Context, f *HistoryFilter, days []archiv
 	h := &collector{filter: f, History: History{Full: true}}
 	at, kept := f.From, keptFrom(now)
 	for i := range days {
-		from, err := time.Parse(time.DateOnly, days[i].Day)
+		from, end, err := archive.Bounds(days[i].Day)
 		if err != nil {
 			return nil, fmt.Errorf("history: %w", err)
 		}
@@ -62,7 +62,6 @@ func (c *Catalogue) History(ctx context.Context, f *HistoryFilter, days []archiv
 				return nil, err
 			}
 		}
-		end := from.AddDate(0, 0, 1)
 		if err := c.sealed(ctx, h, days[i].Day, end); err != nil {
 			return nil, err
 		}

@@ -199,11 +199,10 @@ func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 // liveDay processes one day: its publications, the prices around publications, and the markets that closed
 // or reopened, each at its time. Of a day before the first publication, only the prices count.
 func (r *record) liveDay(ctx context.Context, run *Run, d *day, last bool) error {
-	from, err := time.Parse(time.DateOnly, d.name)
+	from, to, err := archive.Bounds(d.name)
 	if err != nil {
 		return err
 	}
-	to := from.AddDate(0, 0, 1)
 	if err := r.storeDay(ctx, run, d, from, to); err != nil || !r.list[0].CreatedAt.Before(to) {
 		return err
 	}

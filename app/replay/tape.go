@@ -74,9 +74,10 @@ func (t *Tape) Span(ctx context.Context) (from, to time.Time, err error) {
 	if len(days) == 0 {
 		return from, to, problem.New(problem.CodeNotFound, "The archive has no sealed day yet. A day is sealed soon after it has ended, UTC.")
 	}
-	from, _ = time.Parse(time.DateOnly, days[0])
-	to, _ = time.Parse(time.DateOnly, days[len(days)-1])
-	return from, to.AddDate(0, 0, 1), nil
+	if from, _, err = archive.Bounds(days[0]); err == nil {
+		_, to, err = archive.Bounds(days[len(days)-1])
+	}
+	return from, to, err
 }
 
 // until returns when a day in memory expires. A sealed day doesn't change. A missing one may be
