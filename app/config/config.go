@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -139,14 +140,20 @@ func (c *Config) Check() error {
 	if c.RateLimitWrites.Off() {
 		c.RateLimitWritesAddress = Rate{}
 	}
+	c.addSources()
 	bases := []struct{ name, value string }{
-		{"BASE_URL", c.BaseURL}, {"IDENTITY_URL", c.IdentityURL},
+		{"BASE_URL", c.BaseURL},
 		{"POLYMARKET_URL", c.PolymarketURL}, {"POLYMARKET_CLOB_URL", c.PolymarketClobURL},
 		{"REDDIT_AUTH_URL", c.RedditAuthURL}, {"REDDIT_API_URL", c.RedditAPIURL},
 		{"REDDIT_RSS_URL", c.RedditRSSURL}, {"GDELT_URL", c.GDELTURL}, {"HACKERNEWS_URL", c.HackerNewsURL},
 	}
 	for _, b := range bases {
 		if err := checkBase(b.name, b.value); err != nil {
+			return err
+		}
+	}
+	if c.IdentityURL != "" {
+		if err := checkBase("IDENTITY_URL", c.IdentityURL); err != nil {
 			return err
 		}
 	}
@@ -168,7 +175,7 @@ func (c *Config) Check() error {
 	if c.RedditClientID != "" && c.RedditClientSecret == "" {
 		return fmt.Errorf("REDDIT_CLIENT_SECRET: needed with REDDIT_CLIENT_ID")
 	}
-	if checkBase("ALERT_WEBHOOK_URL", string(c.AlertWebhookURL)) != nil {
+	if c.AlertWebhookURL != "" && checkBase("ALERT_WEBHOOK_URL", string(c.AlertWebhookURL)) != nil {
 		return fmt.Errorf("ALERT_WEBHOOK_URL: not an http(s) address") // without the value: it may be a secret
 	}
 	if _, err := c.Proxies(); err != nil {
@@ -181,6 +188,20 @@ func (c *Config) Check() error {
 		return err
 	}
 	return c.checkNumbers()
+}
+
+// addSources sets the default address of each source whose address is empty, as an unset variable of a script leaves it.
+func (c *Config) addSources() {
+	d := Default()
+	for _, s := range []struct {
+		address  *string
+		standard string
+	}{
+		{&c.PolymarketURL, d.PolymarketURL}, {&c.PolymarketClobURL, d.PolymarketClobURL}, {&c.RedditAuthURL, d.RedditAuthURL},
+		{&c.RedditAPIURL, d.RedditAPIURL}, {&c.RedditRSSURL, d.RedditRSSURL}, {&c.GDELTURL, d.GDELTURL}, {&c.HackerNewsURL, d.HackerNewsURL},
+	} {
+		*s.address = cmp.Or(*s.address, s.standard)
+	}
 }
 
 // openScopes are granted to everyone who signs in anywhere.
@@ -342,9 +363,6 @@ func dialable(host, addr string) string {
 }
 
 func checkBase(name, value string) error {
-	if value == "" {
-		return nil
-	}
 	u, err := url.Parse(value)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("%s: %q is not an http(s) address", name, value)

@@ -60,6 +60,27 @@ func TestServersOfTheDatabase(t *testing.T) {
 	}
 }
 
+// TestEmptyAddressOfASource checks that an empty address of a source, as an unset variable of a script leaves it, means
+// the default.
+func TestEmptyAddressOfASource(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]func(*config.Config) *string{
+		"POLYMARKET_URL":      func(c *config.Config) *string { return &c.PolymarketURL },
+		"POLYMARKET_CLOB_URL": func(c *config.Config) *string { return &c.PolymarketClobURL },
+		"REDDIT_AUTH_URL":     func(c *config.Config) *string { return &c.RedditAuthURL },
+		"REDDIT_API_URL":      func(c *config.Config) *string { return &c.RedditAPIURL },
+		"REDDIT_RSS_URL":      func(c *config.Config) *string { return &c.RedditRSSURL },
+		"GDELT_URL":           func(c *config.Config) *string { return &c.GDELTURL },
+		"HACKERNEWS_URL":      func(c *config.Config) *string { return &c.HackerNewsURL },
+	} {
+		c, standard := config.Default(), config.Default()
+		*address(&c) = ""
+		if err := c.Check(); err != nil || *address(&c) != *address(&standard) {
+			t.Errorf("%s: %q, %v; want %q", name, *address(&c), err, *address(&standard))
+		}
+	}
+}
+
 // TestAdminScopeTellsAdminsFromOthers checks that a scope that everyone is granted is refused, because it
 // would make everyone an admin.
 func TestAdminScopeTellsAdminsFromOthers(t *testing.T) {

@@ -7,6 +7,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,7 +27,7 @@ import (
 
 // Options configure a Client. A zero field has the default given in its comment.
 type Options struct {
-	// UserAgent identifies the service to the upstream. A request may set another one.
+	// UserAgent identifies the service to the upstream. A request may set another one. Default: none is sent.
 	UserAgent string
 	// AttemptTimeout limits one attempt, from dialling to the last byte. Default: 10 s.
 	AttemptTimeout time.Duration
@@ -65,24 +66,11 @@ func New(opts Options) *Client {
 }
 
 func (o *Options) fillDefaults() {
-	if o.UserAgent == "" {
-		o.UserAgent = "Pulsecast/0.1 (+https://github.com/pulsecast/pulsecast)"
-	}
-	if o.AttemptTimeout <= 0 {
-		o.AttemptTimeout = 10 * time.Second
-	}
-	if o.Deadline <= 0 {
-		o.Deadline = 30 * time.Second
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = 16 << 20
-	}
-	if o.Tries <= 0 {
-		o.Tries = 3
-	}
-	if o.MaxPause <= 0 {
-		o.MaxPause = 10 * time.Second
-	}
+	o.AttemptTimeout = cmp.Or(o.AttemptTimeout, 10*time.Second)
+	o.Deadline = cmp.Or(o.Deadline, 30*time.Second)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 16<<20)
+	o.Tries = cmp.Or(o.Tries, 3)
+	o.MaxPause = cmp.Or(o.MaxPause, 10*time.Second)
 	if o.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxResponseHeaderBytes = 64 << 10

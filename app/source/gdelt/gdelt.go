@@ -11,6 +11,7 @@
 package gdelt
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,9 +55,9 @@ var queries = map[string]string{
 	"economics":  `(inflation OR "interest rates" OR "central bank" OR unemployment OR "economic growth")`,
 }
 
-// Config configures a Client. URL is a base without a path; if it is empty, GDELT's address is used.
+// Config configures a Client.
 type Config struct {
-	URL    string
+	URL    string // base without a path
 	Fetch  *fetch.Client
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -79,17 +80,11 @@ type Client struct {
 
 var _ source.NewsSource = (*Client)(nil)
 
-// New returns a client. Empty fields of cfg have defaults.
+// New returns a client. A nil Fetch, Logger, Now or Sleep has a default.
 func New(cfg Config) *Client {
-	c := &Client{url: strings.TrimRight(cfg.URL, "/"), fetch: cfg.Fetch, log: cfg.Logger, now: cfg.Now, sleep: cfg.Sleep}
-	if c.url == "" {
-		c.url = "https://api.gdeltproject.org"
-	}
-	if c.fetch == nil {
-		c.fetch = fetch.New(fetch.Options{})
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
+	c := &Client{
+		url: strings.TrimRight(cfg.URL, "/"), now: cfg.Now, sleep: cfg.Sleep,
+		fetch: cmp.Or(cfg.Fetch, fetch.New(fetch.Options{})), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	if c.now == nil {
 		c.now = time.Now

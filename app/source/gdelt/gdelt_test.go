@@ -57,7 +57,7 @@ func start(t *testing.T, answer func(w http.ResponseWriter, community string)) *
 	}))
 	t.Cleanup(s.Close)
 	u.client = gdelt.New(gdelt.Config{
-		URL: s.URL + "/", Fetch: fetch.New(fetch.Options{}),
+		URL: s.URL + "/", Fetch: fetch.New(fetch.Options{UserAgent: "test"}),
 		Now: func() time.Time { u.mu.Lock(); defer u.mu.Unlock(); return u.now },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			u.mu.Lock()

@@ -7,6 +7,7 @@
 package hackernews
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,9 +37,9 @@ const (
 	SummaryRunes = 400
 )
 
-// Config configures a Client. URL is a base without a path; if it is empty, Algolia's address is used.
+// Config configures a Client.
 type Config struct {
-	URL    string
+	URL    string // base without a path
 	Fetch  *fetch.Client
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -54,17 +55,11 @@ type Client struct {
 
 var _ source.NewsSource = (*Client)(nil)
 
-// New returns a client. Empty fields of cfg have defaults.
+// New returns a client. A nil Fetch, Logger or Now has a default.
 func New(cfg Config) *Client {
-	c := &Client{url: strings.TrimRight(cfg.URL, "/"), fetch: cfg.Fetch, log: cfg.Logger, now: cfg.Now}
-	if c.url == "" {
-		c.url = "https://hn.algolia.com"
-	}
-	if c.fetch == nil {
-		c.fetch = fetch.New(fetch.Options{})
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
+	c := &Client{
+		url: strings.TrimRight(cfg.URL, "/"), now: cfg.Now,
+		fetch: cmp.Or(cfg.Fetch, fetch.New(fetch.Options{})), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	if c.now == nil {
 		c.now = time.Now

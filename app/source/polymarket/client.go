@@ -3,6 +3,7 @@
 package polymarket
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +33,7 @@ const (
 	readDeadline = 45 * time.Second
 )
 
-// Config configures a Client. The addresses are bases without a path; empty ones are Polymarket's own.
+// Config configures a Client. The addresses are bases without a path.
 type Config struct {
 	GammaURL string
 	ClobURL  string
@@ -54,27 +55,13 @@ var _ source.MarketSource = (*Client)(nil)
 // New returns a client. A nil Fetch, Logger or Now has a default.
 func New(cfg Config) *Client {
 	c := &Client{
-		gamma: base(cfg.GammaURL, "https://gamma-api.polymarket.com"),
-		clob:  base(cfg.ClobURL, "https://clob.polymarket.com"),
-		fetch: cfg.Fetch, log: cfg.Logger, now: cfg.Now,
-	}
-	if c.fetch == nil {
-		c.fetch = fetch.New(fetch.Options{})
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
+		gamma: strings.TrimRight(cfg.GammaURL, "/"), clob: strings.TrimRight(cfg.ClobURL, "/"), now: cfg.Now,
+		fetch: cmp.Or(cfg.Fetch, fetch.New(fetch.Options{})), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	if c.now == nil {
 		c.now = time.Now
 	}
 	return c
-}
-
-func base(configured, fallback string) string {
-	if configured == "" {
-		return fallback
-	}
-	return strings.TrimRight(configured, "/")
 }
 
 // Top returns the n open markets with the highest volume (n is at least 1), highest first, unknown volume last,

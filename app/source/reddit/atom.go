@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +21,7 @@ const (
 	atomMemory = 6 * time.Hour
 )
 
-// AtomConfig configures an Atom. An empty address is Reddit's own.
+// AtomConfig configures an Atom.
 type AtomConfig struct {
 	URL       string // base without a path
 	UserAgent string // see the function UserAgent
@@ -54,11 +55,11 @@ type feedState struct {
 
 var _ source.NewsSource = (*Atom)(nil)
 
-// NewAtom returns a client. Empty fields of cfg have defaults.
+// NewAtom returns a client. A nil Fetch, Logger or Now has a default.
 func NewAtom(cfg AtomConfig) *Atom {
 	s := shared{fetch: cfg.Fetch, log: cfg.Logger, now: cfg.Now, agent: cfg.UserAgent}
 	s.fillDefaults()
-	c := &Atom{shared: s, url: base(cfg.URL, site)}
+	c := &Atom{shared: s, url: strings.TrimRight(cfg.URL, "/")}
 	for _, community := range news.Communities {
 		c.feeds = append(c.feeds, feedState{community: community})
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
-// OAuthConfig configures an OAuth. The addresses are bases without a path; empty ones are Reddit's own.
+// OAuthConfig configures an OAuth. The addresses are bases without a path.
 type OAuthConfig struct {
 	AuthURL, APIURL        string
 	ClientID, ClientSecret string
@@ -41,15 +42,13 @@ type OAuth struct {
 
 var _ source.NewsSource = (*OAuth)(nil)
 
-// NewOAuth returns a client. Empty fields of cfg have defaults.
+// NewOAuth returns a client. A nil Fetch, Logger or Now has a default.
 func NewOAuth(cfg OAuthConfig) *OAuth {
 	s := shared{fetch: cfg.Fetch, log: cfg.Logger, now: cfg.Now, agent: cfg.UserAgent}
 	s.fillDefaults()
 	return &OAuth{
-		shared: s, over18: cfg.Over18,
-		api: base(cfg.APIURL, "https://oauth.reddit.com"),
-		tokens: newTokens(s, base(cfg.AuthURL, "https://www.reddit.com")+"/api/v1/access_token",
-			cfg.ClientID, cfg.ClientSecret),
+		shared: s, over18: cfg.Over18, api: strings.TrimRight(cfg.APIURL, "/"),
+		tokens: newTokens(s, strings.TrimRight(cfg.AuthURL, "/")+"/api/v1/access_token", cfg.ClientID, cfg.ClientSecret),
 	}
 }
 

@@ -4,6 +4,7 @@
 package reddit
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -40,17 +41,10 @@ type shared struct {
 }
 
 func (s *shared) fillDefaults() {
-	if s.fetch == nil {
-		s.fetch = fetch.New(fetch.Options{})
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.fetch = cmp.Or(s.fetch, fetch.New(fetch.Options{}))
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	if s.now == nil {
 		s.now = time.Now
-	}
-	if s.agent == "" {
-		s.agent = UserAgent("0.1.0", "")
 	}
 }
 
@@ -63,11 +57,4 @@ func receivedIn(items []news.Item, resp *fetch.Response) {
 	for i := range items {
 		items[i].Received = hash
 	}
-}
-
-func base(configured, fallback string) string {
-	if configured == "" {
-		return fallback
-	}
-	return strings.TrimRight(configured, "/")
 }
