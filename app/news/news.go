@@ -12,6 +12,12 @@ import (
 // Communities are the six communities of the API, in the order in which they are shown.
 var Communities = []string{"worldnews", "technology", "science", "futurology", "politics", "economics"}
 
+// The greatest lengths of an item's texts, in runes, including the "…" of a text that was cut.
+const (
+	TitleRunes   = 500
+	SummaryRunes = 400
+)
+
 // Item is one post. An empty string means unknown, and is stored as NULL where the API allows null.
 type Item struct {
 	bun.BaseModel `bun:"table:news_items,alias:n"`

@@ -103,7 +103,8 @@ func hostAndPath(address string) string {
 	return u.Host + u.EscapedPath()
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits for d. It returns an error if ctx ends earlier, at once if its deadline is earlier.
+func Sleep(ctx context.Context, d time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d {
 		return context.DeadlineExceeded
 	}

@@ -83,7 +83,7 @@ func (o *Options) fillDefaults() {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
-		o.Sleep = sleep
+		o.Sleep = Sleep
 	}
 }
 

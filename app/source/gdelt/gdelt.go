@@ -42,7 +42,6 @@ const (
 	// answerTime is the time that a response normally needs at most.
 	answerTime = 5 * time.Second
 	perQuery   = 50 // articles
-	titleRunes = 500
 )
 
 // queries are the searches, one for each of news.Communities. GDELT rejects short words.
@@ -90,7 +89,7 @@ func New(cfg Config) *Client {
 		c.now = time.Now
 	}
 	if c.sleep == nil {
-		c.sleep = sleep
+		c.sleep = fetch.Sleep
 	}
 	return c
 }
@@ -146,15 +145,6 @@ func (c *Client) waitForTurn(ctx context.Context) error {
 		return &source.Error{Reason: "timeout", Err: err}
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 func (c *Client) observed() time.Time { return c.now().UTC().Truncate(time.Microsecond) }
@@ -216,7 +206,7 @@ func decodeArticle(raw []byte, community string, at time.Time) (news.Item, strin
 	}
 	item := news.Item{
 		ID: articleID(address), Source: Name, Community: community,
-		Title:  sanitize.Shorten(joinPunctuation.Replace(sanitize.Squeeze(string(a.Title))), titleRunes),
+		Title:  sanitize.Shorten(joinPunctuation.Replace(sanitize.Squeeze(string(a.Title))), news.TitleRunes),
 		Author: sanitize.Shorten(sanitize.Line(string(a.Domain)), 100),
 		URL:    address, Permalink: address, Thumbnail: sanitize.WebURL(string(a.Image)), ObservedAt: at,
 	}

@@ -32,9 +32,6 @@ const (
 	readDeadline = 45 * time.Second
 	scienceDays  = 7
 	scienceFloor = 20 // points
-	titleRunes   = 500
-	// SummaryRunes is the greatest length of a summary, in runes, including its "…".
-	SummaryRunes = 400
 )
 
 // Config configures a Client.
@@ -171,9 +168,9 @@ func (h *wireHit) item(community string, at time.Time) (news.Item, string) {
 	id := strconv.FormatUint(number, 10)
 	item := news.Item{
 		ID: "hn-" + id, Source: Name, Community: community,
-		Title:   sanitize.Shorten(sanitize.Squeeze(string(h.Title)), titleRunes),
-		Summary: sanitize.Shorten(sanitize.ReadHTML(string(h.StoryText)).Text, SummaryRunes),
-		Score:   count(h.Points), Comments: count(h.Comments), ScoreKnown: h.Points.Known,
+		Title:   sanitize.Shorten(sanitize.Squeeze(string(h.Title)), news.TitleRunes),
+		Summary: sanitize.Shorten(sanitize.ReadHTML(string(h.StoryText)).Text, news.SummaryRunes),
+		Score:   h.Points.Count(), Comments: h.Comments.Count(), ScoreKnown: h.Points.Known,
 		Author:    sanitize.Shorten(sanitize.Line(string(h.Author)), 100),
 		URL:       sanitize.WebURL(string(h.URL)),
 		Permalink: "https://news.ycombinator.com/item?id=" + id, ObservedAt: at,
@@ -190,9 +187,6 @@ func (h *wireHit) item(community string, at time.Time) (news.Item, string) {
 	item.PostedAt = time.Unix(int64(h.CreatedAt.Value), 0).UTC()
 	return item, ""
 }
-
-// count returns a whole number within 32 bits, or 0 if it is unknown.
-func count(n lenientjson.Number) int { return int(min(max(n.Value, -1<<31), 1<<31-1)) }
 
 // Posts returns which stories are in Algolia's index. It never reports a story as deleted, because a story that
 // it doesn't find may still exist.

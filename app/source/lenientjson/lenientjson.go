@@ -34,6 +34,9 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// Count returns the number as a whole one within 32 bits, or 0 if it is unknown.
+func (n Number) Count() int { return int(min(max(n.Value, -1<<31), 1<<31-1)) }
+
 // ParseNumber reads a finite decimal number. Unlike strconv, it refuses NaN, infinities, hexadecimal numbers
 // and underscores.
 func ParseNumber(s string) (float64, bool) {

@@ -66,7 +66,7 @@ func (e *wireEntry) item(community string, at time.Time) news.Item {
 	item := news.Item{
 		ID: strings.TrimPrefix(strings.TrimSpace(e.ID), "t3_"), Source: NameAtom,
 		Community: community,
-		Title:     sanitize.Shorten(sanitize.Squeeze(e.Title), titleRunes),
+		Title:     sanitize.Shorten(sanitize.Squeeze(e.Title), news.TitleRunes),
 		Author:    strings.TrimPrefix(sanitize.Shorten(sanitize.Line(e.Author), labelRunes), "/u/"),
 		PostedAt:  lenientjson.ParseTime(e.Published).Truncate(time.Second),
 		Thumbnail: sanitize.WebURL(e.Thumbnail.URL), ObservedAt: at,

@@ -423,7 +423,7 @@ func TestSummaryIsShortened(t *testing.T) {
 	long := strings.Repeat("wörter ", 200)
 	body := fmt.Sprintf(`{"data":{"children":[{"kind":"t3","data":{"id":"a","subreddit":"futurology","created_utc":1,"title":"t","selftext":%q}}]}}`, long)
 	got := []rune(readListing(t, body, false).Items[0].Summary)
-	if len(got) > reddit.SummaryRunes || !strings.HasSuffix(string(got), "wörter…") {
+	if len(got) > news.SummaryRunes || !strings.HasSuffix(string(got), "wörter…") {
 		t.Errorf("got %d runes: …%s", len(got), string(got[len(got)-10:]))
 	}
 }

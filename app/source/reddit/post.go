@@ -15,10 +15,7 @@ import (
 )
 
 const (
-	// SummaryRunes is the greatest length of a summary, in runes, including its "…".
-	SummaryRunes = 400
-	titleRunes   = 500
-	labelRunes   = 100
+	labelRunes = 100
 
 	site = "https://www.reddit.com"
 )
@@ -144,9 +141,9 @@ func (p *wirePost) item(at time.Time) (news.Item, string) {
 	item := news.Item{
 		ID: strings.TrimSpace(string(p.ID)), Source: NameOAuth,
 		Community: strings.ToLower(sanitize.Line(string(p.Subreddit))),
-		Title:     sanitize.Shorten(sanitize.Squeeze(string(p.Title)), titleRunes),
+		Title:     sanitize.Shorten(sanitize.Squeeze(string(p.Title)), news.TitleRunes),
 		Summary:   summary(string(p.SelfText)),
-		Score:     count(p.Score), Comments: count(p.Comments), ScoreKnown: p.Score.Known,
+		Score:     p.Score.Count(), Comments: p.Comments.Count(), ScoreKnown: p.Score.Known,
 		Author:    sanitize.Shorten(sanitize.Line(string(p.Author)), labelRunes),
 		SelfPost:  p.IsSelf.True,
 		Flair:     sanitize.Shorten(sanitize.Squeeze(string(p.Flair)), labelRunes),
@@ -174,14 +171,14 @@ func unusable(item *news.Item) string {
 	return ""
 }
 
-// summary returns the start of a text post as one line of at most SummaryRunes, cut at a word boundary. It
+// summary returns the start of a text post as one line of at most news.SummaryRunes, cut at a word boundary. It
 // returns "" for an empty, deleted or removed text.
 func summary(text string) string {
 	text = sanitize.Squeeze(text)
 	if text == "[deleted]" || text == "[removed]" {
 		return ""
 	}
-	return sanitize.Shorten(text, SummaryRunes)
+	return sanitize.Shorten(text, news.SummaryRunes)
 }
 
 // permalink returns the absolute address of a post, or its short address if it has no usable permalink.
@@ -208,11 +205,6 @@ func target(overridden, plainURL, own string) string {
 		}
 	}
 	return own
-}
-
-// count returns a whole number within 32 bits, or 0 if it is unknown.
-func count(n lenientjson.Number) int {
-	return int(min(max(n.Value, -1<<31), 1<<31-1))
 }
 
 func validID(id string) bool {
