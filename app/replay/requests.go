@@ -16,6 +16,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/answer"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -130,10 +131,10 @@ func (s *Server) makeRun(c *fiber.Ctx) error {
 		ModelCutoff: body.ModelCutoff, OpenWeb: body.OpenWeb, Bound: body.Bound, Pairs: body.Pairs,
 	}
 	if body.From != nil {
-		run.From = body.From.UTC().Truncate(time.Microsecond)
+		run.From = database.Stored(*body.From)
 	}
 	if body.To != nil {
-		run.To = body.To.UTC().Truncate(time.Microsecond)
+		run.To = database.Stored(*body.To)
 	}
 	if run.OpenWeb == "" {
 		run.OpenWeb = WebUnknown
@@ -188,7 +189,7 @@ func (r *Run) check(first, last time.Time) (wrong []problem.Field) {
 	}
 	for i := range r.Pairs {
 		p := &r.Pairs[i]
-		if p.At = p.At.UTC().Truncate(time.Microsecond); p.Market == "" || p.At.Before(r.From) || p.At.After(r.To) {
+		if p.At = database.Stored(p.At); p.Market == "" || p.At.Before(r.From) || p.At.After(r.To) {
 			add(fmt.Sprintf("pairs[%d]", i), "must have a market and an at within the run")
 			break
 		}

@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
@@ -147,7 +148,7 @@ func (c *Client) waitForTurn(ctx context.Context) error {
 	return nil
 }
 
-func (c *Client) observed() time.Time { return c.now().UTC().Truncate(time.Microsecond) }
+func (c *Client) observed() time.Time { return database.Stored(c.now()) }
 
 func (c *Client) search(ctx context.Context, community string, dropped source.Dropped) ([]news.Item, error) {
 	query := url.Values{

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
@@ -132,7 +133,7 @@ func (c *Client) search(
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return nil, time.Time{}, &source.Error{Reason: "parse", Err: errors.New("hackernews: an answer without hits")}
 	}
-	at, hash := c.now().UTC().Truncate(time.Microsecond), resp.Hash()
+	at, hash := database.Stored(c.now()), resp.Hash()
 	var items []news.Item
 	for _, raw := range *answer.Hits {
 		item, reason := decodeHit(raw, community, at)

@@ -117,9 +117,10 @@ var layouts = []string{
 	"January 2, 2006",
 }
 
-// ParseTime reads the formats in which Polymarket writes a date: RFC 3339 with any number of decimals,
-// "2026-01-23 12:30:00+00", "2021-01-02" and "April 11, 2022". Without a zone the time is UTC, and without a
-// time it is midnight. ParseTime returns UTC in whole microseconds, or the zero time for any other format.
+// ParseTime reads the formats in which the sources write a time: RFC 3339 with any number of decimals, also without a
+// zone, "2026-01-23 12:30:00+00", "2021-01-02" and "April 11, 2022". Without a zone the time is UTC, and without a
+// time of day it is midnight. ParseTime returns UTC in whole microseconds. It returns the zero time for any other
+// format, and for years before 1970 or after 9999.
 func ParseTime(s string) time.Time {
 	s = strings.TrimSpace(s)
 	for _, layout := range layouts {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
@@ -85,7 +86,7 @@ func (c *Client) Events(ctx context.Context, ids []string) (source.Events, error
 		if err != nil {
 			return got, err
 		}
-		at := c.now().UTC().Truncate(time.Microsecond)
+		at := database.Stored(c.now())
 		got.Asked = append(got.Asked, part...)
 		for _, raw := range records {
 			var w wireEvent

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/source"
 )
@@ -65,7 +66,7 @@ func (r *reading) put(m market.Market) {
 
 func (r *reading) each(ctx context.Context, p page, keep func(market.Market)) {
 	if r.seenAt.IsZero() {
-		r.seenAt = r.now().UTC().Truncate(time.Microsecond)
+		r.seenAt = database.Stored(r.now())
 	}
 	for _, raw := range p.records {
 		m, events, reason := decodeMarket(raw, r.seenAt, p.closed)
@@ -108,7 +109,7 @@ func (r *reading) group(events []market.Event, hash string) {
 // finish returns the reading and logs what was dropped.
 func (c *Client) finish(r *reading) source.Markets {
 	if r.seenAt.IsZero() {
-		r.seenAt = c.now().UTC().Truncate(time.Microsecond)
+		r.seenAt = database.Stored(c.now())
 	}
 	if len(r.dropped) > 0 {
 		c.log.Warn("polymarket: records dropped", "kept", len(r.markets), "dropped", r.dropped)

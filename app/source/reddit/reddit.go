@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
 )
@@ -49,7 +50,7 @@ func (s *shared) fillDefaults() {
 }
 
 // stamp returns the time of a response: UTC in whole microseconds, the precision of both databases.
-func (s *shared) stamp() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+func (s *shared) stamp() time.Time { return database.Stored(s.now()) }
 
 // receivedIn sets the hash of the response on its items.
 func receivedIn(items []news.Item, resp *fetch.Response) {
