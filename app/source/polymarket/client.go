@@ -219,6 +219,7 @@ type page struct {
 	closed  bool   // the state of the markets that were asked for
 }
 
+// page asks for a page of "/markets…" or "/events…".
 func (c *Client) page(ctx context.Context, path string, query url.Values, once bool) (page, error) {
 	var raw json.RawMessage
 	req := fetch.Request{URL: c.gamma + path + "?" + query.Encode(), Once: once}
@@ -226,7 +227,8 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, once b
 	if err != nil {
 		return page{}, err
 	}
-	p, err := decodePage(raw)
+	list, _, _ := strings.Cut(path[1:], "/")
+	p, err := decodePage(raw, list)
 	if err != nil {
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return page{}, &source.Error{Reason: "parse", Err: err}
@@ -235,25 +237,20 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, once b
 	return p, nil
 }
 
-// decodePage decodes both of Gamma's formats: a bare array, and an object with a cursor.
-func decodePage(raw []byte) (page, error) {
-	var p page
+// decodePage decodes both of Gamma's formats: a bare array, and an object with a cursor and the named list.
+func decodePage(raw []byte, list string) (p page, err error) {
 	if len(raw) > 0 && raw[0] == '[' {
 		return p, json.Unmarshal(raw, &p.records)
 	}
-	var object struct {
-		Markets *[]json.RawMessage `json:"markets"`
-		Cursor  *string            `json:"next_cursor"`
-	}
+	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
 		return p, err
 	}
-	if object.Markets == nil {
-		return p, errors.New("gamma: an answer without markets")
+	if json.Unmarshal(object[list], &p.records) != nil || p.records == nil {
+		return p, errors.New("gamma: an answer without " + list)
 	}
-	p.records = *object.Markets
-	if object.Cursor != nil {
-		p.cursor = *object.Cursor
+	if cursor, ok := object["next_cursor"]; ok {
+		err = json.Unmarshal(cursor, &p.cursor)
 	}
-	return p, nil
+	return p, err
 }

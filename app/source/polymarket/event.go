@@ -3,7 +3,6 @@ package polymarket
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"net/url"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/source"
-	"github.com/pulsecast/pulsecast/app/source/fetch"
 	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 	"github.com/pulsecast/pulsecast/app/source/sanitize"
 )
@@ -82,44 +80,25 @@ func (c *Client) Events(ctx context.Context, ids []string) (source.Events, error
 	defer cancel()
 	var got source.Events
 	for part := range slices.Chunk(distinct(ids), eventsPerRequest) {
-		records, hash, err := c.eventPage(ctx, part)
+		page, err := c.page(ctx, "/events/keyset", url.Values{
+			"id": part, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
+		}, false)
 		if err != nil {
 			return got, err
 		}
 		at := database.Stored(c.now())
 		got.Asked = append(got.Asked, part...)
-		for _, raw := range records {
+		for _, raw := range page.records {
 			var w wireEvent
 			if json.Unmarshal(raw, &w) != nil {
 				source.Reject(ctx, "malformed", raw, 0)
 				continue
 			}
 			if e, ok := w.event(at); ok && slices.Contains(part, e.ID) {
-				e.Received = hash
+				e.Received = page.hash
 				got.Events = append(got.Events, e)
 			}
 		}
 	}
 	return got, nil
-}
-
-func (c *Client) eventPage(ctx context.Context, ids []string) (records []json.RawMessage, hash string, err error) {
-	query := url.Values{"id": ids, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"}}
-	req := fetch.Request{URL: c.gamma + "/events/keyset?" + query.Encode()}
-	var raw json.RawMessage
-	resp, err := c.fetch.JSON(ctx, req, &raw)
-	if err != nil {
-		return nil, "", err
-	}
-	var object struct {
-		Events *[]json.RawMessage `json:"events"`
-	}
-	switch {
-	case json.Unmarshal(raw, &records) == nil && records != nil:
-		return records, resp.Hash(), nil
-	case json.Unmarshal(raw, &object) == nil && object.Events != nil:
-		return *object.Events, resp.Hash(), nil
-	}
-	fetch.Reject(ctx, req, "parse", resp.Raw, 0)
-	return nil, "", &source.Error{Reason: "parse", Err: errors.New("gamma: an answer without events")}
 }

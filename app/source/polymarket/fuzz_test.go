@@ -13,7 +13,7 @@ func FuzzDecodePage(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		p, err := decodePage(raw)
+		p, err := decodePage(raw, "markets")
 		if err != nil {
 			return
 		}

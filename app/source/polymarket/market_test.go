@@ -241,7 +241,7 @@ func FuzzDecodeMarket(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	p, err := decodePage(body)
+	p, err := decodePage(body, "markets")
 	if err != nil {
 		f.Fatal(err)
 	}
