@@ -22,10 +22,7 @@ import (
 type postgresSide struct{ conn *pgx.Conn }
 
 // newSide returns the reader and writer of a database's rows.
-func newSide(ctx context.Context, db *database.DB, address string) (interface {
-	source
-	target
-}, error) {
+func newSide(ctx context.Context, db *database.DB, address string) (side, error) {
 	if db.Kind == database.SQLite {
 		return &sqliteSide{db}, nil
 	}

@@ -65,25 +65,15 @@ type Result struct {
 	Resumed bool // the copy continued an interrupted one
 }
 
-// source is the database that is read.
-type source interface {
+// side is one of the two databases.
+type side interface {
 	// read returns the next rows of a table after a place in it, in order, and the place of the
 	// last row. The place "" is the start of the table. It returns no rows at the end of the table.
 	read(ctx context.Context, t *table, after string) (rows [][]any, last string, err error)
-	side
-}
-
-// target is the database that is written.
-type target interface {
-	// write adds rows and stores the progress of the table, in one transaction.
-	write(ctx context.Context, t *table, rows [][]any, progress string) error
-	side
-}
-
-// side has the methods that source and target share.
-type side interface {
 	// each reads all rows of a table, in any order.
 	each(ctx context.Context, t *table, row func(values []any) error) error
+	// write adds rows and stores the progress of the table, in one transaction.
+	write(ctx context.Context, t *table, rows [][]any, progress string) error
 	close() error
 }
 
@@ -99,8 +89,8 @@ type copier struct {
 	Options
 	from, to *database.DB
 	incoming *database.Incoming
-	source   source
-	target   target
+	source   side
+	target   side
 	tables   []table
 	state    map[string]progress
 }
