@@ -25,11 +25,9 @@ type lane struct {
 	threads *threads          // one for each place; nil: requests work on their goroutines
 	rests   bool              // a place rests after an answer; see end
 	queue   [queueClasses]int // requests that wait, for each kind of caller
-	share   [queueClasses]int // requests of one caller that work or wait
 	mu      sync.Mutex
 	busy    int
-	held    [queueClasses]map[bucketKey]int
-	shared  [queueClasses]map[bucketKey]int // as held, for the callers of one address, owner or /48 together
+	callers [queueClasses]shares // requests that work or wait
 	// waiting holds the queues. A channel is closed when its request gets a place.
 	waiting [callerKinds][queueClasses][]chan struct{}
 	served  callerKind // the kind that got the last place out of a queue
@@ -63,9 +61,9 @@ type ticket struct {
 }
 
 func newLane(places int, queue, share [queueClasses]int) *lane {
-	l := &lane{places: places, queue: queue, share: share}
-	for i := range l.held {
-		l.held[i], l.shared[i] = map[bucketKey]int{}, map[bucketKey]int{}
+	l := &lane{places: places, queue: queue}
+	for i := range l.callers {
+		l.callers[i] = newShares(share[i])
 	}
 	return l
 }
@@ -104,7 +102,7 @@ func (l *lane) enter(ctx context.Context, t ticket, came time.Time) (leave func(
 func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t.class != parts && l.sharedOut(t) {
+	if t.class != parts && l.callers[t.class].usedUp(t.by, t.sharers) {
 		return nil, laneShare()
 	}
 	if l.busy < l.places {
@@ -122,28 +120,8 @@ func (l *lane) begin(t ticket) (turn chan struct{}, err error) {
 	return turn, nil
 }
 
-// sharedOut reports whether a caller of the request has used up its share.
-func (l *lane) sharedOut(t ticket) bool {
-	share := l.share[t.class]
-	return l.held[t.class][t.by] >= share || slices.ContainsFunc(t.sharers, func(key bucketKey) bool {
-		return l.shared[t.class][key] >= key.shares()*share
-	})
-}
-
 // hold adds n requests to those that the callers of t hold.
-func (l *lane) hold(t ticket, n int) {
-	add(l.held[t.class], t.by, n)
-	for _, key := range t.sharers {
-		add(l.shared[t.class], key, n)
-	}
-}
-
-// add keeps no key with a count of 0, so that the map doesn't grow with every caller that ever came.
-func add(held map[bucketKey]int, key bucketKey, n int) {
-	if held[key] += n; held[key] == 0 {
-		delete(held, key)
-	}
-}
+func (l *lane) hold(t ticket, n int) { l.callers[t.class].hold(t.by, t.sharers, n) }
 
 // queueOf returns the queue to wait in.
 func (l *lane) queueOf(t ticket) *[]chan struct{} {

@@ -59,8 +59,8 @@ func TestLaneOrder(t *testing.T) {
 		}
 		l.end(requests[want], 0)
 	}
-	if l.busy != 0 || len(l.held[quick])+len(l.held[expensive]) != 0 {
-		t.Errorf("%d places and %v are left", l.busy, l.held)
+	if l.busy != 0 || len(l.callers[quick].held)+len(l.callers[expensive].held) != 0 {
+		t.Errorf("%d places and %v are left", l.busy, l.callers)
 	}
 }
 
@@ -167,8 +167,8 @@ func TestPartsWait(t *testing.T) {
 			t.Fatalf("%v after %s", err, time.Since(began))
 		}
 		leave()
-		if l.busy != 0 || len(l.held[quick]) != 0 {
-			t.Errorf("%d places and %v are left", l.busy, l.held)
+		if l.busy != 0 || len(l.callers[quick].held) != 0 {
+			t.Errorf("%d places and %v are left", l.busy, l.callers)
 		}
 	})
 }

@@ -244,8 +244,8 @@ func TestKeysShareTheLane(t *testing.T) {
 			}
 			n.reads.mu.Lock()
 			defer n.reads.mu.Unlock()
-			if len(n.reads.held[expensive])+len(n.reads.shared[expensive]) != 0 {
-				t.Errorf("%v and %v are left", n.reads.held, n.reads.shared)
+			if callers := &n.reads.callers[expensive]; len(callers.held)+len(callers.shared) != 0 {
+				t.Errorf("%v and %v are left", callers.held, callers.shared)
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package httpserver
 
 import (
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
@@ -11,12 +10,11 @@ import (
 // Places bounds how many of one thing, such as long answers or connections, a node has at a time, and how many of them
 // one caller gets.
 type Places struct {
-	most, share int
+	most int
 
-	mu     sync.Mutex
-	taken  int
-	held   map[bucketKey]int
-	shared map[bucketKey]int // as held, for the callers of one address, owner or /48 together
+	mu    sync.Mutex
+	taken int
+	shares
 }
 
 // ErrShare and ErrFull are the reasons for having no place: the caller has its share, or all places are taken.
@@ -28,7 +26,7 @@ var (
 // NewPlaces makes places of which one caller may have a share. The keys of one address or owner together may have
 // KeysShare times as many, and the addresses of one /48 together BlockShare times as many.
 func NewPlaces(most, share int) *Places {
-	return &Places{most: most, share: share, held: map[bucketKey]int{}, shared: map[bucketKey]int{}}
+	return &Places{most: most, shares: newShares(share)}
 }
 
 // Enter takes a place for a request. The place counts against the agent of the request, else against its address. It
@@ -41,25 +39,18 @@ func (p *Places) Enter(c *fiber.Ctx) (leave func(), err error) {
 func (p *Places) enter(by bucketKey, sharers ...bucketKey) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	sharedOut := func(key bucketKey) bool { return p.shared[key] >= key.shares()*p.share }
 	switch {
-	case p.held[by] >= p.share || slices.ContainsFunc(sharers, sharedOut):
+	case p.usedUp(by, sharers):
 		return nil, ErrShare
 	case p.taken >= p.most:
 		return nil, ErrFull
 	}
+	p.taken++
 	p.hold(by, sharers, 1)
 	return sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		p.taken--
 		p.hold(by, sharers, -1)
 	}), nil
-}
-
-func (p *Places) hold(by bucketKey, sharers []bucketKey, n int) {
-	p.taken += n
-	add(p.held, by, n)
-	for _, key := range sharers {
-		add(p.shared, key, n)
-	}
 }
