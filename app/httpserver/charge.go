@@ -78,46 +78,38 @@ func appendBlock(list []bucketKey, addr netip.Addr) []bucketKey {
 	return list
 }
 
-// count counts all charges, and announces the limit with the least left. If a limit has too little left, count
-// counts none, and returns the limit and its verdict.
+// count is takeAll for a request, and announces the limit. v is the verdict of the exceeded limit.
 func (l *Limits) count(c *fiber.Ctx, list []charge) (exceeded *class, v verdict) {
-	tightest := announcement{}
-	for i, ch := range list {
-		v = l.take(c.UserContext(), ch.class, ch.key, ch.n)
-		if tightest.add(ch.class, v); !v.ok {
-			l.uncount(c, list[:i])
-			exceeded = ch.class
-			break
-		}
-	}
+	exceeded, tightest := l.takeAll(c.UserContext(), list)
 	tightest.announce(c)
-	return exceeded, v
+	return exceeded, tightest.verdict
 }
 
-// uncount gives back charges that were counted, and announces the limit with the least left.
+// uncount is giveBackAll for a request, and announces the limit.
 func (l *Limits) uncount(c *fiber.Ctx, list []charge) {
-	tightest := announcement{}
-	for _, ch := range list {
-		tightest.add(ch.class, l.giveBack(c.UserContext(), ch.class, ch.key, ch.n))
-	}
+	tightest := l.giveBackAll(c.UserContext(), list)
 	tightest.announce(c)
 }
 
-// takeAll counts all charges. If a limit has too little left, it counts none and returns that limit's verdict.
-func (l *Limits) takeAll(ctx context.Context, list []charge) verdict {
+// takeAll counts all charges, and returns the limit to announce. If a limit has too little left, takeAll counts none,
+// and exceeded is that limit.
+func (l *Limits) takeAll(ctx context.Context, list []charge) (exceeded *class, tightest announcement) {
 	for i, ch := range list {
-		if v := l.take(ctx, ch.class, ch.key, ch.n); !v.ok {
+		v := l.take(ctx, ch.class, ch.key, ch.n)
+		if tightest.add(ch.class, v); !v.ok {
 			l.giveBackAll(ctx, list[:i])
-			return v
+			return ch.class, tightest
 		}
 	}
-	return verdict{ok: true}
+	return nil, tightest
 }
 
-func (l *Limits) giveBackAll(ctx context.Context, list []charge) {
+// giveBackAll gives back charges that were counted, and returns the limit to announce.
+func (l *Limits) giveBackAll(ctx context.Context, list []charge) (tightest announcement) {
 	for _, ch := range list {
-		l.giveBack(ctx, ch.class, ch.key, ch.n)
+		tightest.add(ch.class, l.giveBack(ctx, ch.class, ch.key, ch.n))
 	}
+	return tightest
 }
 
 // announcement is the limit to announce: the refused one, else the one with the least left.

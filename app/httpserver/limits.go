@@ -288,9 +288,7 @@ func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verd
 	if l.redis != nil && l.asksRedis(now) {
 		bounded, cancel := context.WithTimeout(ctx, l.patience)
 		defer cancel()
-		result, err := l.redis.AllowN(bounded, key.name(l.prefix, cl.name), redis_rate.Limit{
-			Rate: cl.rate.N, Burst: cl.rate.N, Period: cl.rate.Per,
-		}, n)
+		result, err := l.redis.AllowN(bounded, key.name(l.prefix, cl.name), cl.inRedis(), n)
 		if err == nil {
 			l.restUntil.Store(0)
 			v := verdict{
@@ -321,7 +319,7 @@ func (l *Limits) giveBack(ctx context.Context, cl *class, key bucketKey, n int) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.patience)
 	defer cancel()
 	name := key.name(l.prefix, cl.name)
-	result, err := l.redis.AllowN(ctx, name, redis_rate.Limit{Rate: cl.rate.N, Burst: cl.rate.N, Period: cl.rate.Per}, -n)
+	result, err := l.redis.AllowN(ctx, name, cl.inRedis(), -n)
 	if err == nil && result.ResetAfter <= 0 { // Redis keeps its old value if the quota is whole again
 		err = l.redis.Reset(ctx, name)
 	}
@@ -337,6 +335,11 @@ func (l *Limits) giveBack(ctx context.Context, cl *class, key bucketKey, n int) 
 func (l *Limits) asksRedis(now int64) bool {
 	until := l.restUntil.Load()
 	return until == 0 || now >= until && l.restUntil.CompareAndSwap(until, now+int64(redisRest))
+}
+
+// inRedis returns the limit as Redis counts it.
+func (cl *class) inRedis() redis_rate.Limit {
+	return redis_rate.Limit{Rate: cl.rate.N, Burst: cl.rate.N, Period: cl.rate.Per}
 }
 
 // left returns how many requests could follow at once if the whole quota is available again after reset.

@@ -221,8 +221,8 @@ func (s *Server) admitStream(done <-chan struct{}, by bucketKey, payers []charge
 	for i := range payers {
 		payers[i].n = min(int(cost), payers[i].class.rate.N)
 	}
-	if v := s.Limits.takeAll(ctx, payers); !v.ok {
-		return nil, v.retry
+	if exceeded, limit := s.Limits.takeAll(ctx, payers); exceeded != nil {
+		return nil, limit.verdict.retry
 	}
 	select {
 	case s.streams.turns <- struct{}{}:
