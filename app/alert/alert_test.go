@@ -260,6 +260,9 @@ func TestQueuesThatAge(t *testing.T) {
 		p.tick("baseline_queue firing")
 		p.now = noon.Add(74 * time.Hour)
 		p.tick("settlement_queue firing")
+		if text := p.heard[0].Text; !strings.Contains(text, "0 ended markets (oldest: none) and ") {
+			t.Error(text)
+		}
 		p.exec("UPDATE results SET status = 'void', baseline_state = 'missed'")
 		p.tick("baseline_queue resolved", "settlement_queue resolved")
 	})

@@ -17,14 +17,13 @@ import (
 // Thresholds at which a condition holds and at which it is over. Between the two the alert keeps
 // its state, so a value near a threshold doesn't send a message every minute.
 const (
-	errorsWithin    = 5 * time.Minute
-	manyErrors      = 20
-	fewErrors       = 5
-	signUpsWithin   = 10 * time.Minute
-	manySignUps     = 30
-	fewSignUps      = 10
-	stalePatience   = 1 // in ticks; after a restart a feed is stale until its first reading ends
-	nothingWaitsFor = "nothing waits"
+	errorsWithin  = 5 * time.Minute
+	manyErrors    = 20
+	fewErrors     = 5
+	signUpsWithin = 10 * time.Minute
+	manySignUps   = 30
+	fewSignUps    = 10
+	stalePatience = 1 // in ticks; after a restart a feed is stale until its first reading ends
 )
 
 // reading is the current state of one condition. If neither holds nor over is true, the alert keeps
@@ -111,7 +110,7 @@ func settlements(q *monitor.Queues, now time.Time) reading {
 	late := q.SettlementAge(now) > monitor.SettlementLate
 	return reading{
 		name: "settlement_queue", holds: late, over: !late,
-		text: fmt.Sprintf("settlement is late: %s ended markets (the oldest %s) and %s predictions without a market past their horizon (the oldest %s)",
+		text: fmt.Sprintf("settlement is late: %s ended markets (oldest: %s) and %s predictions without a market past their horizon (oldest: %s)",
 			q.Markets, since(q.Markets, now), q.Due, since(q.Due, now)),
 	}
 }
@@ -127,7 +126,7 @@ func baselines(q *monitor.Queues, now time.Time) reading {
 
 func since(d queue.Depth, now time.Time) string {
 	if d.Count == 0 {
-		return nothingWaitsFor
+		return "none"
 	}
 	return spell(d.Age(now))
 }
