@@ -10,6 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"github.com/pulsecast/pulsecast/app/cli/remote"
 	"github.com/pulsecast/pulsecast/app/transfer"
 )
 
@@ -54,11 +55,7 @@ func (c *copyCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// progress returns a progress bar on a terminal. Elsewhere it shows nothing.
+// progress returns a progress bar on the standard error. It shows nothing unless that is a terminal.
 func progress(what string, total int64) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(
-		total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))),
-		progressbar.OptionShowCount(), progressbar.OptionSetDescription(what),
-		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
-	)
+	return remote.Progress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())), what, total)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,13 +82,8 @@ func writeConfig(path string, v any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // of mode 0600
-	if err != nil {
+	return writeWhole(path, func(out io.Writer) error {
+		_, err := out.Write(append(raw, '\n'))
 		return err
-	}
-	_, err = temp.Write(append(raw, '\n'))
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return os.Rename(temp.Name(), path)
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 
@@ -29,7 +30,7 @@ func (e *exportCommand) Run(ctx context.Context, t *Terminal) error {
 	if _, err := call.Do(ctx, client.Request{Path: "/api/stats"}, &me); err != nil {
 		return e.refused(t, err)
 	}
-	bar := t.progress(me.Stats.Predictions.Total)
+	bar := Progress(t.Err, t.Asks, "Exporting", me.Stats.Predictions.Total)
 	write := func(out io.Writer) error {
 		return call.Export(ctx, client.Format(e.Format), out, func() { _ = bar.Add64(1) })
 	}
@@ -48,15 +49,16 @@ func (e *exportCommand) Run(ctx context.Context, t *Terminal) error {
 	return nil
 }
 
-// progress returns a progress bar on a terminal, and does nothing elsewhere.
-func (t *Terminal) progress(total int64) *progressbar.ProgressBar {
+// Progress returns a progress bar on out. It shows nothing unless out is a terminal.
+func Progress(out io.Writer, terminal bool, what string, total int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(
-		total, progressbar.OptionSetWriter(t.Err), progressbar.OptionSetVisibility(t.Asks), progressbar.OptionShowCount(),
-		progressbar.OptionSetDescription("Exporting"), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
+		total, progressbar.OptionSetWriter(out), progressbar.OptionSetVisibility(terminal), progressbar.OptionShowCount(),
+		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
+		progressbar.OptionThrottle(100*time.Millisecond),
 	)
 }
 
-// writeWhole writes a temporary file in the same folder and renames it at the end.
+// writeWhole writes a temporary file in the same folder and renames it at the end. Only its user can read the file.
 func writeWhole(path string, write func(io.Writer) error) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
 	if err != nil {
