@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/version"
 )
@@ -28,10 +30,10 @@ const (
 	maxJSON = 64 << 20
 	// maxPages is the maximum number of pages of the list of days. A page has up to 100 days.
 	maxPages = 1000
-	// attempts is how often a request is sent if it fails temporarily. maxPause is the maximum wait
-	// between two attempts.
+	// attempts is how often a request is sent if it fails temporarily. maxPause is the longest wait, in
+	// seconds, that a server can ask for between two attempts.
 	attempts = 8
-	maxPause = time.Minute
+	maxPause = 60
 	// answerWithin is how long the server may take to start its answer.
 	answerWithin = 30 * time.Second
 )
@@ -135,38 +137,26 @@ func (r *Remote) get(ctx context.Context, address string) (content []byte, err e
 	err = r.try(ctx, address, "", func(answer *http.Response) error {
 		content, err = io.ReadAll(io.LimitReader(answer.Body, maxJSON+1))
 		if err == nil && len(content) > maxJSON {
-			return &refusal{fmt.Errorf("%s: the answer is larger than %d bytes", address, maxJSON)}
+			return backoff.Permanent(fmt.Errorf("%s: the answer is larger than %d bytes", address, maxJSON))
 		}
 		return err
 	})
 	return content, err
 }
 
-// refusal is an error that another attempt can't fix.
-type refusal struct{ error }
-
-func (r *refusal) Unwrap() error { return r.error }
-
-// try sends a request until use succeeds, at most attempts times.
-func (r *Remote) try(ctx context.Context, address, from string, use func(*http.Response) error) (err error) {
-	for attempt := range attempts {
-		var pause time.Duration
-		if pause, err = r.once(ctx, address, from, use); err == nil || errors.As(err, new(*refusal)) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(min(max(pause, time.Duration(attempt)*250*time.Millisecond), maxPause)):
-		}
-	}
+// try sends a request until use succeeds, at most attempts times. It doesn't repeat a backoff.Permanent failure.
+func (r *Remote) try(ctx context.Context, address, from string, use func(*http.Response) error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval = 250 * time.Millisecond
+	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, r.once(ctx, address, from, use) },
+		backoff.WithBackOff(pauses), backoff.WithMaxTries(attempts), backoff.WithMaxElapsedTime(0)) // a download may take long
 	return err
 }
 
-func (r *Remote) once(ctx context.Context, address, from string, use func(*http.Response) error) (pause time.Duration, err error) {
+func (r *Remote) once(ctx context.Context, address, from string, use func(*http.Response) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return 0, &refusal{err}
+		return backoff.Permanent(err)
 	}
 	request.Header.Set("User-Agent", "pulsecast-data/"+version.Build())
 	if from != "" {
@@ -174,19 +164,22 @@ func (r *Remote) once(ctx context.Context, address, from string, use func(*http.
 	}
 	answer, err := r.client.Do(request)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer answer.Body.Close()
+	refusal := fmt.Errorf("%s: answered %s", address, answer.Status)
 	switch {
 	case answer.StatusCode == http.StatusOK, answer.StatusCode == http.StatusPartialContent:
-		return 0, use(answer)
+		return use(answer)
 	case answer.StatusCode == http.StatusNotFound:
-		return 0, &refusal{fmt.Errorf("%s: %w", address, archive.ErrNotExist)}
-	case answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode >= 500:
-		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
-		return time.Duration(seconds) * time.Second, fmt.Errorf("%s: answered %s", address, answer.Status)
+		return backoff.Permanent(fmt.Errorf("%s: %w", address, archive.ErrNotExist))
+	case answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode < 500:
+		return backoff.Permanent(refusal)
 	}
-	return 0, &refusal{fmt.Errorf("%s: answered %s", address, answer.Status)}
+	if seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")); seconds > 0 {
+		return fmt.Errorf("%w: %w", refusal, backoff.RetryAfter(min(seconds, maxPause)))
+	}
+	return refusal
 }
 
 // find returns the listed file with a name, or nil if it isn't listed or not published.
@@ -294,14 +287,14 @@ func (r *Remote) download(ctx context.Context, name string, file *os.File, limit
 		}
 		err := r.try(ctx, address, from, func(answer *http.Response) error {
 			if from != "" && answer.StatusCode != http.StatusPartialContent {
-				return &refusal{fmt.Errorf("%s: the server ignored the Range header", address)}
+				return backoff.Permanent(fmt.Errorf("%s: the server ignored the Range header", address))
 			}
 			n, err := io.Copy(file, io.LimitReader(answer.Body, limit-size+1))
 			if size += n; size > limit {
-				return &refusal{fmt.Errorf("%s: it is larger than its listed size of %d bytes", address, limit)}
+				return backoff.Permanent(fmt.Errorf("%s: it is larger than its listed size of %d bytes", address, limit))
 			}
 			if err != nil {
-				return &cut{err}
+				return backoff.Permanent(&cut{err}) // try can't resume it; the loop sends a new range
 			}
 			return nil
 		})
@@ -314,7 +307,7 @@ func (r *Remote) download(ctx context.Context, name string, file *os.File, limit
 // cut is the error of an interrupted answer.
 type cut struct{ error }
 
-func (c *cut) Unwrap() error { return &refusal{c.error} } // try can't resume it; download sends a new range
+func (c *cut) Unwrap() error { return c.error }
 
 // verified compares a downloaded file with its listed SHA-256.
 func verified(name string, file *os.File, f *remoteFile) error {
