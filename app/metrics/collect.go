@@ -29,37 +29,28 @@ func one(yes bool) float64 {
 	return 0
 }
 
+var (
+	snapshotAge     = describe("snapshot_age_seconds", "Time since the reading that this node serves; absent before the first.", "feed")
+	snapshotRecords = describe("snapshot_records", "Records in the snapshot that this node serves.", "feed")
+	snapshotStale   = describe("snapshot_stale", "1 if the snapshot is older than three intervals or missing.", "feed")
+)
+
 // snapshots collects the state of the snapshots that this node serves.
-type snapshots struct {
-	monitor              *monitor.Monitor
-	now                  func() time.Time
-	age, records, stales *prometheus.Desc
+type snapshots struct{ Options }
+
+func (snapshots) Describe(ch chan<- *prometheus.Desc) {
+	ch <- snapshotAge
+	ch <- snapshotRecords
+	ch <- snapshotStale
 }
 
-func newSnapshots(o Options) *snapshots {
-	return &snapshots{
-		monitor: o.Monitor, now: o.Now,
-		age: describe(
-			"snapshot_age_seconds", "Time since the reading that this node serves; absent before the first.", "feed",
-		),
-		records: describe("snapshot_records", "Records in the snapshot that this node serves.", "feed"),
-		stales:  describe("snapshot_stale", "1 if the snapshot is older than three intervals or missing.", "feed"),
-	}
-}
-
-func (s *snapshots) Describe(ch chan<- *prometheus.Desc) {
-	ch <- s.age
-	ch <- s.records
-	ch <- s.stales
-}
-
-func (s *snapshots) Collect(ch chan<- prometheus.Metric) {
-	for _, f := range s.monitor.Snapshots() {
+func (s snapshots) Collect(ch chan<- prometheus.Metric) {
+	for _, f := range s.Monitor.Snapshots() {
 		if !f.AsOf.IsZero() {
-			gauge(ch, s.age, s.now().Sub(f.AsOf).Seconds(), f.Name)
+			gauge(ch, snapshotAge, s.Now().Sub(f.AsOf).Seconds(), f.Name)
 		}
-		gauge(ch, s.records, float64(f.Records), f.Name)
-		gauge(ch, s.stales, one(f.Stale), f.Name)
+		gauge(ch, snapshotRecords, float64(f.Records), f.Name)
+		gauge(ch, snapshotStale, one(f.Stale), f.Name)
 	}
 }
 
@@ -81,6 +72,30 @@ type state struct {
 	archive     *archive.Status // nil without an archive
 }
 
+var (
+	databaseUp       = describe("database_up", "1 if the database answers.")
+	stateComplete    = describe("state_complete", "1 if every query of the state succeeded in time; if not, some metrics are absent.")
+	predictionCount  = describe("predictions", "Predictions by status.", "status")
+	baselinesWaiting = describe("baselines_pending", "Predictions that wait for their baseline.")
+	baselinesAge     = describe("baselines_pending_age_seconds", "How long the oldest prediction has waited; 0 if there is none.")
+	settlementQueue  = describe("settlement_queue", `Waiting for settlement: "market" counts ended markets with open predictions, "admin" counts predictions without a market past their horizon, 10,000 at most.`, "kind")
+	settlementAge    = describe("settlement_lag_seconds", "How long the oldest item has waited for its settlement; 0 if there is none.", "kind")
+	queueDepth       = describe("queue_depth", `Waiting items: "outcomes" counts decided markets not applied yet, "boards" ledger entries on no board, "reports" open reports.`, "queue")
+	queueAge         = describe("queue_age_seconds", "How long the oldest item has waited; 0 if there is none.", "queue")
+	usageWaiting     = describe("usage_waiting", `Not yet written by this node: "agents" counts agents with usage counts, "errors" counts recorded errors.`, "kind")
+	ingestSucceeded  = describe("ingest_last_success_timestamp_seconds", "Time of a feed's last successful reading on any node.", "feed")
+	ingestFailures   = describe("ingest_consecutive_failures", "Failed readings of a feed in a row, on any node.", "feed")
+	ingestDropped    = describe("ingest_dropped_records", "Malformed records that the last successful reading dropped.", "feed", "reason")
+	backupAt         = describe("backup_last_success_timestamp_seconds", "Time at which the latest scheduled backup began, on any node; absent before the first.")
+	backupBytes      = describe("backup_size_bytes", "Size of the latest scheduled backup.")
+	backupFailures   = describe("backup_consecutive_failures", "Failed scheduled backups in a row; absent without a schedule.")
+	backupLate       = describe("backup_late", "1 if the latest backup is older than the schedule allows; absent without a schedule.")
+	archiveSealed    = describe("archive_last_sealed_timestamp_seconds", "The end of the last sealed day of the archive; absent before the first.")
+	archiveDays      = describe("archive_days_waiting", "Days that have ended and aren't sealed; absent without an archive.")
+	archiveSegments  = describe("archive_segments_waiting", "Segments in the database that wait to be sealed; absent without an archive.")
+	archiveFailures  = describe("archive_consecutive_failures", "Runs of the archive's job that failed in a row; absent without an archive.")
+)
+
 // states collects the state, which is the same on every node. If the database doesn't answer,
 // database_up is 0 and the other metrics are absent. If a query fails or takes too long, state_complete
 // is 0 and its metrics are absent, and also those of later queries.
@@ -89,53 +104,14 @@ type states struct {
 	mu   sync.Mutex
 	last state
 	at   time.Time
-
-	up, complete, predictions, baselines, baselinesAge, settlement, settlementAge *prometheus.Desc
-	queue, queueAge, usage                                                        *prometheus.Desc
-	succeeded, failures, dropped                                                  *prometheus.Desc
-	backupAt, backupBytes, backupFailures, backupLate                             *prometheus.Desc
-	sealed, sealDays, segments, sealFailures                                      *prometheus.Desc
 }
 
-func newStates(o Options) *states {
-	return &states{
-		Options:       o,
-		up:            describe("database_up", "1 if the database answers."),
-		complete:      describe("state_complete", "1 if every query of the state succeeded in time; if not, some metrics are absent."),
-		predictions:   describe("predictions", "Predictions by status.", "status"),
-		baselines:     describe("baselines_pending", "Predictions that wait for their baseline."),
-		baselinesAge:  describe("baselines_pending_age_seconds", "How long the oldest prediction has waited; 0 if there is none."),
-		settlement:    describe("settlement_queue", `Waiting for settlement: "market" counts ended markets with open predictions, "admin" counts predictions without a market past their horizon, 10,000 at most.`, "kind"),
-		settlementAge: describe("settlement_lag_seconds", "How long the oldest item has waited for its settlement; 0 if there is none.", "kind"),
-		queue:         describe("queue_depth", `Waiting items: "outcomes" counts decided markets not applied yet, "boards" ledger entries on no board, "reports" open reports.`, "queue"),
-		queueAge:      describe("queue_age_seconds", "How long the oldest item has waited; 0 if there is none.", "queue"),
-		usage:         describe("usage_waiting", `Not yet written by this node: "agents" counts agents with usage counts, "errors" counts recorded errors.`, "kind"),
-		succeeded: describe(
-			"ingest_last_success_timestamp_seconds", "Time of a feed's last successful reading on any node.", "feed",
-		),
-		failures: describe(
-			"ingest_consecutive_failures", "Failed readings of a feed in a row, on any node.", "feed",
-		),
-		backupAt:       describe("backup_last_success_timestamp_seconds", "Time at which the latest scheduled backup began, on any node; absent before the first."),
-		backupBytes:    describe("backup_size_bytes", "Size of the latest scheduled backup."),
-		backupFailures: describe("backup_consecutive_failures", "Failed scheduled backups in a row; absent without a schedule."),
-		backupLate:     describe("backup_late", "1 if the latest backup is older than the schedule allows; absent without a schedule."),
-		sealed:         describe("archive_last_sealed_timestamp_seconds", "The end of the last sealed day of the archive; absent before the first."),
-		sealDays:       describe("archive_days_waiting", "Days that have ended and aren't sealed; absent without an archive."),
-		segments:       describe("archive_segments_waiting", "Segments in the database that wait to be sealed; absent without an archive."),
-		sealFailures:   describe("archive_consecutive_failures", "Runs of the archive's job that failed in a row; absent without an archive."),
-		dropped: describe(
-			"ingest_dropped_records", "Malformed records that the last successful reading dropped.", "feed", "reason",
-		),
-	}
-}
-
-func (s *states) Describe(ch chan<- *prometheus.Desc) {
+func (*states) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		s.up, s.complete, s.predictions, s.baselines, s.baselinesAge, s.settlement, s.settlementAge,
-		s.queue, s.queueAge, s.usage, s.succeeded, s.failures, s.dropped,
-		s.backupAt, s.backupBytes, s.backupFailures, s.backupLate,
-		s.sealed, s.sealDays, s.segments, s.sealFailures,
+		databaseUp, stateComplete, predictionCount, baselinesWaiting, baselinesAge, settlementQueue, settlementAge,
+		queueDepth, queueAge, usageWaiting, ingestSucceeded, ingestFailures, ingestDropped,
+		backupAt, backupBytes, backupFailures, backupLate,
+		archiveSealed, archiveDays, archiveSegments, archiveFailures,
 	} {
 		ch <- d
 	}
@@ -144,72 +120,72 @@ func (s *states) Describe(ch chan<- *prometheus.Desc) {
 func (s *states) Collect(ch chan<- prometheus.Metric) {
 	now := s.Now()
 	agents, errors := s.Usage()
-	gauge(ch, s.usage, float64(agents), "agents")
-	gauge(ch, s.usage, float64(errors), "errors")
+	gauge(ch, usageWaiting, float64(agents), "agents")
+	gauge(ch, usageWaiting, float64(errors), "errors")
 	got := s.read(now)
-	gauge(ch, s.up, one(got.up))
-	gauge(ch, s.complete, one(got.complete))
+	gauge(ch, databaseUp, one(got.up))
+	gauge(ch, stateComplete, one(got.complete))
 	if p := got.predictions; p != nil {
-		gauge(ch, s.predictions, float64(p.Open), "open")
-		gauge(ch, s.predictions, float64(p.Resolved), "resolved")
-		gauge(ch, s.predictions, float64(p.Void), "void")
+		gauge(ch, predictionCount, float64(p.Open), "open")
+		gauge(ch, predictionCount, float64(p.Resolved), "resolved")
+		gauge(ch, predictionCount, float64(p.Void), "void")
 	}
 	if got.queues != nil {
-		s.collectQueues(ch, got.queues, now)
+		collectQueues(ch, got.queues, now)
 	}
-	s.collectBackups(ch, &got.backups)
-	s.collectArchive(ch, got.archive, now)
+	collectBackups(ch, &got.backups)
+	collectArchive(ch, got.archive, now)
 	for _, f := range got.feeds {
 		if r := f.Readings; r.Feed != "" {
-			s.collectReadings(ch, &r)
+			collectReadings(ch, &r)
 		}
 	}
 }
 
-func (s *states) collectQueues(ch chan<- prometheus.Metric, queues *monitor.Queues, now time.Time) {
-	gauge(ch, s.baselines, float64(queues.Baselines.Count))
-	gauge(ch, s.baselinesAge, queues.Baselines.Age(now).Seconds())
+func collectQueues(ch chan<- prometheus.Metric, queues *monitor.Queues, now time.Time) {
+	gauge(ch, baselinesWaiting, float64(queues.Baselines.Count))
+	gauge(ch, baselinesAge, queues.Baselines.Age(now).Seconds())
 	for kind, q := range map[string]queue.Depth{"market": queues.Markets, "admin": queues.Due} {
-		gauge(ch, s.settlement, float64(q.Count), kind)
-		gauge(ch, s.settlementAge, q.Age(now).Seconds(), kind)
+		gauge(ch, settlementQueue, float64(q.Count), kind)
+		gauge(ch, settlementAge, q.Age(now).Seconds(), kind)
 	}
 	for name, q := range map[string]queue.Depth{"outcomes": queues.Outcomes, "boards": queues.Boards, "reports": queues.Reports} {
-		gauge(ch, s.queue, float64(q.Count), name)
-		gauge(ch, s.queueAge, q.Age(now).Seconds(), name)
+		gauge(ch, queueDepth, float64(q.Count), name)
+		gauge(ch, queueAge, q.Age(now).Seconds(), name)
 	}
 }
 
-func (s *states) collectBackups(ch chan<- prometheus.Metric, b *monitor.Backups) {
+func collectBackups(ch chan<- prometheus.Metric, b *monitor.Backups) {
 	if b.Since.IsZero() {
 		return // no schedule
 	}
 	if !b.At.IsZero() {
-		gauge(ch, s.backupAt, float64(b.At.UnixMilli())/1000)
-		gauge(ch, s.backupBytes, float64(b.Bytes))
+		gauge(ch, backupAt, float64(b.At.UnixMilli())/1000)
+		gauge(ch, backupBytes, float64(b.Bytes))
 	}
-	gauge(ch, s.backupFailures, float64(b.Failures))
-	gauge(ch, s.backupLate, one(b.Late))
+	gauge(ch, backupFailures, float64(b.Failures))
+	gauge(ch, backupLate, one(b.Late))
 }
 
-func (s *states) collectArchive(ch chan<- prometheus.Metric, st *archive.Status, now time.Time) {
+func collectArchive(ch chan<- prometheus.Metric, st *archive.Status, now time.Time) {
 	if st == nil {
 		return
 	}
 	if _, end, err := archive.Bounds(st.LastSealed); err == nil {
-		gauge(ch, s.sealed, float64(end.Unix()))
+		gauge(ch, archiveSealed, float64(end.Unix()))
 	}
-	gauge(ch, s.sealDays, float64(st.DaysWaiting(now)))
-	gauge(ch, s.segments, float64(st.Waiting))
-	gauge(ch, s.sealFailures, float64(st.Failures))
+	gauge(ch, archiveDays, float64(st.DaysWaiting(now)))
+	gauge(ch, archiveSegments, float64(st.Waiting))
+	gauge(ch, archiveFailures, float64(st.Failures))
 }
 
-func (s *states) collectReadings(ch chan<- prometheus.Metric, r *ingest.FeedState) {
+func collectReadings(ch chan<- prometheus.Metric, r *ingest.FeedState) {
 	if !r.SucceededAt.IsZero() {
-		gauge(ch, s.succeeded, float64(r.SucceededAt.UnixMilli())/1000, r.Feed)
+		gauge(ch, ingestSucceeded, float64(r.SucceededAt.UnixMilli())/1000, r.Feed)
 	}
-	gauge(ch, s.failures, float64(r.Failures), r.Feed)
+	gauge(ch, ingestFailures, float64(r.Failures), r.Feed)
 	for reason, n := range r.Dropped {
-		gauge(ch, s.dropped, float64(n), r.Feed, reason)
+		gauge(ch, ingestDropped, float64(n), r.Feed, reason)
 	}
 }
 

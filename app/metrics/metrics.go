@@ -58,13 +58,13 @@ func New(o Options) *Metrics {
 		m.requests.total, m.requests.duration, m.requests.refusals, m.requests.stale, m.requests.shed,
 		m.jobs.runs, m.jobs.duration, m.jobs.board,
 		collectors.NewDBStatsCollector(o.DB.DB.DB, "writer"),
-		newSnapshots(o), newStates(o), disk{o.Monitor}, breaker{o.DB.Breaker},
+		snapshots{o}, &states{Options: o}, disk{o.Monitor}, breaker{o.DB.Breaker},
 	)
 	if o.DB.Reader != o.DB.DB { // on Postgres both are one pool
 		m.registry.MustRegister(collectors.NewDBStatsCollector(o.DB.Reader.DB, "reader"))
 	}
 	if o.DB.Replica != nil {
-		m.registry.MustRegister(collectors.NewDBStatsCollector(o.DB.Replica.DB.DB, "replica"), newReplica(o.Replica))
+		m.registry.MustRegister(collectors.NewDBStatsCollector(o.DB.Replica.DB.DB, "replica"), replica{o.Replica})
 	}
 	return m
 }
