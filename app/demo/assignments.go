@@ -25,7 +25,7 @@ var sampleAssignments = []sampleAssignment{
 }
 
 // assign stores the assignments.
-func (r *replay) assign(ctx context.Context, tx bun.Tx) error {
+func (r *seeding) assign(ctx context.Context, tx bun.Tx) error {
 	byQuestion := map[string]string{}
 	for _, m := range r.markets {
 		byQuestion[m.Question] = m.ID

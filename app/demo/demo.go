@@ -28,7 +28,7 @@ import (
 // The first two settings mark a database as the demo's, and the last one as another's.
 const (
 	settingStart = "demo"       // the time of the first start, RFC 3339
-	settingSteps = "demo_steps" // how many steps of the replay are stored
+	settingSteps = "demo_steps" // how many steps of the seeding are stored
 	settingLive  = "live"       // the time of the first start without the demo, RFC 3339
 )
 
@@ -69,7 +69,7 @@ func Seed(ctx context.Context, db *database.DB, now time.Time) (err error) {
 	if err != nil || done >= stepCount {
 		return err
 	}
-	if err := newReplay(db, start).run(ctx, done); err != nil {
+	if err := newSeeding(db, start).run(ctx, done); err != nil {
 		return fmt.Errorf("seed the demo: %w", err)
 	}
 	return nil

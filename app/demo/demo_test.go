@@ -49,7 +49,7 @@ func TestSeedAfterAStop(t *testing.T) {
 	if _, err := firstStart(t.Context(), stopped, firstLook); err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(stopped, firstLook)
+	r := newSeeding(stopped, firstLook)
 	for step := range 50 {
 		from := r.begin(step)
 		if err := r.store(t.Context(), step, from); err != nil {

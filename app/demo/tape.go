@@ -55,7 +55,7 @@ func Tape(ctx context.Context, db *database.DB) error {
 	if done >= TapeDays {
 		return nil
 	}
-	t := newTape(newReplay(db, start))
+	t := newTape(newSeeding(db, start))
 	for ; done < TapeDays; done++ {
 		if err := t.append(ctx, db, done); err != nil {
 			return fmt.Errorf("append day %d of the demo's archive: %w", done+1, err)
@@ -66,7 +66,7 @@ func Tape(ctx context.Context, db *database.DB) error {
 
 // tape holds the sample's past as readings.
 type tape struct {
-	*replay
+	*seeding
 	first    time.Time // the first day
 	recorder *archive.Recorder
 	known    map[string][]market.Price // the sample world's readings, by market, in order of time
@@ -74,9 +74,9 @@ type tape struct {
 	events   map[string]*market.Event
 }
 
-func newTape(r *replay) *tape {
+func newTape(r *seeding) *tape {
 	t := &tape{
-		replay: r, first: r.start.UTC().Truncate(day).AddDate(0, 0, -TapeDays),
+		seeding: r, first: r.start.UTC().Truncate(day).AddDate(0, 0, -TapeDays),
 		recorder: archive.NewRecorder(func() time.Time { return r.start }),
 		known:    map[string][]market.Price{}, spoken: map[string][]time.Time{}, events: map[string]*market.Event{},
 	}

@@ -31,28 +31,28 @@ type standIn struct {
 
 // liveAnswered reports whether the live source has ever answered, on any node and before any restart. It looks
 // for stored data of that source. After that, its failures are errors.
-func (u *standIn) liveAnswered(ctx context.Context) (bool, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.answered {
+func (s *standIn) liveAnswered(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answered {
 		return true, nil
 	}
 	// The state outlasts the records, which are pruned with age.
-	state, _, err := ingest.State(ctx, u.db.Reader, u.feed)
+	state, _, err := ingest.State(ctx, s.db.Reader, s.feed)
 	if err != nil {
 		return false, err
 	}
-	if u.answered = state.Source != "" && state.Source != Source; !u.answered {
-		u.answered, err = u.hasLive(ctx, u.db.Reader)
+	if s.answered = state.Source != "" && state.Source != Source; !s.answered {
+		s.answered, err = s.hasLive(ctx, s.db.Reader)
 	}
-	return u.answered, err
+	return s.answered, err
 }
 
 // ask calls read, which asks the live source, and waits at most patience. It doesn't ask before the time that
 // the source named after an earlier request. It returns the reason why there is no answer, without a
 // RetryAfter, because the sample has no pause.
-func (u *standIn) ask(ctx context.Context, patience time.Duration, read func(ctx context.Context) error) error {
-	if failure := u.resting(); failure != nil {
+func (s *standIn) ask(ctx context.Context, patience time.Duration, read func(ctx context.Context) error) error {
+	if failure := s.resting(); failure != nil {
 		return failure
 	}
 	patient, cancel := context.WithTimeout(ctx, patience)
@@ -61,25 +61,25 @@ func (u *standIn) ask(ctx context.Context, patience time.Duration, read func(ctx
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return u.failed(err)
+	return s.failed(err)
 }
 
-func (u *standIn) resting() error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.failure != nil && u.now().Before(u.resumeAt) {
-		return u.failure
+func (s *standIn) resting() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure != nil && s.now().Before(s.resumeAt) {
+		return s.failure
 	}
 	return nil
 }
 
-func (u *standIn) failed(err error) error {
+func (s *standIn) failed(err error) error {
 	failure := &source.Error{Reason: source.Reason(err), Err: err}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.failure == nil || u.failure.Reason != failure.Reason {
-		u.log.Warn("the live source doesn't answer: using the sample", "feed", u.feed, "reason", failure.Reason, "error", err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure == nil || s.failure.Reason != failure.Reason {
+		s.log.Warn("the live source doesn't answer: using the sample", "feed", s.feed, "reason", failure.Reason, "error", err)
 	}
-	u.failure, u.resumeAt = failure, u.now().Add(source.RetryAfter(err))
+	s.failure, s.resumeAt = failure, s.now().Add(source.RetryAfter(err))
 	return failure
 }

@@ -30,9 +30,9 @@ const (
 	boardEvery = 8
 )
 
-// replay runs through the sample's past in steps. A transaction stores each step together with its number, so
+// seeding runs through the sample's past in steps. A transaction stores each step together with its number, so
 // that no step is repeated after an interruption. The work that follows a step can safely be repeated.
-type replay struct {
+type seeding struct {
 	db    *database.DB
 	start time.Time
 	clock time.Time // the end of the current step
@@ -48,8 +48,8 @@ type replay struct {
 	board  *leaderboard.Builder
 }
 
-func newReplay(db *database.DB, start time.Time) *replay {
-	r := &replay{db: db, start: start, items: sampleNews(start), agents: map[int]uuid.UUID{}}
+func newSeeding(db *database.DB, start time.Time) *seeding {
+	r := &seeding{db: db, start: start, items: sampleNews(start), agents: map[int]uuid.UUID{}}
 	r.markets, r.events = sampleMarkets(start)
 	r.predictions, r.ticks = samplePredictions(start, r.markets, r.items)
 	now := func() time.Time { return r.clock }
@@ -63,7 +63,7 @@ func newReplay(db *database.DB, start time.Time) *replay {
 }
 
 // run continues after the given number of steps.
-func (r *replay) run(ctx context.Context, done int) error {
+func (r *seeding) run(ctx context.Context, done int) error {
 	if done > 0 {
 		if err := r.findAgents(ctx); err != nil {
 			return err
@@ -85,14 +85,14 @@ func (r *replay) run(ctx context.Context, done int) error {
 }
 
 // begin sets the clock to the end of a step and returns its start.
-func (r *replay) begin(step int) (from time.Time) {
+func (r *seeding) begin(step int) (from time.Time) {
 	from = r.start.Add(time.Duration(step-1-pastDays) * day)
 	r.clock = from.Add(day)
 	return from
 }
 
 // store stores the data that a step receives from outside.
-func (r *replay) store(ctx context.Context, step int, from time.Time) error {
+func (r *seeding) store(ctx context.Context, step int, from time.Time) error {
 	return r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := database.SetSetting(ctx, tx, settingSteps, strconv.Itoa(step+1)); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (r *replay) store(ctx context.Context, step int, from time.Time) error {
 }
 
 // stage stores the agents, the news, and the markets with all their prices.
-func (r *replay) stage(ctx context.Context, tx bun.Tx) error {
+func (r *seeding) stage(ctx context.Context, tx bun.Tx) error {
 	for i, p := range personas {
 		a, err := agent.Store{}.Create(ctx, tx, agent.New{
 			Profile: agent.Profile{Name: p.name, Model: p.model, Framework: p.framework, Description: p.description},
@@ -136,7 +136,7 @@ func (r *replay) stage(ctx context.Context, tx bun.Tx) error {
 	return market.Store{}.AddPrices(ctx, tx, history)
 }
 
-func (r *replay) cited() []string {
+func (r *seeding) cited() []string {
 	var ids []string
 	seen := map[string]bool{}
 	for _, f := range r.predictions {
@@ -152,7 +152,7 @@ func (r *replay) cited() []string {
 
 // live stores one day: the predictions and the markets that closed. On the last day, it also stores the state
 // of the open markets.
-func (r *replay) live(ctx context.Context, tx bun.Tx, step int, from time.Time) error {
+func (r *seeding) live(ctx context.Context, tx bun.Tx, step int, from time.Time) error {
 	for i := range r.predictions {
 		f := &r.predictions[i]
 		if !r.within(f.CreatedAt, from) {
@@ -177,7 +177,7 @@ func (r *replay) live(ctx context.Context, tx bun.Tx, step int, from time.Time) 
 }
 
 // readings returns the markets that changed in a step, in their state after it.
-func (r *replay) readings(step int, from time.Time) []market.Market {
+func (r *seeding) readings(step int, from time.Time) []market.Market {
 	var out []market.Market
 	for _, m := range r.markets {
 		switch {
@@ -190,7 +190,7 @@ func (r *replay) readings(step int, from time.Time) []market.Market {
 	return out
 }
 
-func (r *replay) lastSeen() map[int]time.Time {
+func (r *seeding) lastSeen() map[int]time.Time {
 	out := map[int]time.Time{}
 	for _, f := range r.predictions {
 		out[f.agent] = f.CreatedAt
@@ -199,7 +199,7 @@ func (r *replay) lastSeen() map[int]time.Time {
 }
 
 // follow runs what follows a step: settlement, the board and the daily choice of assignments.
-func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
+func (r *seeding) follow(ctx context.Context, step int, from time.Time) error {
 	observed := r.readings(step, from)
 	for _, m := range r.markets {
 		if r.within(m.opened, from) || (step == 0 && !m.opened.After(from)) {
@@ -227,9 +227,9 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 }
 
 // within reports whether a time lies in the current step, which begins at from.
-func (r *replay) within(at, from time.Time) bool { return at.After(from) && !at.After(r.clock) }
+func (r *seeding) within(at, from time.Time) bool { return at.After(from) && !at.After(r.clock) }
 
-func (r *replay) findAgents(ctx context.Context) error {
+func (r *seeding) findAgents(ctx context.Context) error {
 	for i, p := range personas {
 		a, err := agent.Store{}.ByHandle(ctx, r.db.Reader, p.handle)
 		if err != nil {
