@@ -21,7 +21,7 @@ func checkMarks(t *testing.T, db *database.DB) {
 	if !marked || err != nil {
 		t.Errorf("got marked %v, %v", marked, err)
 	}
-	done, err := steps(t.Context(), db)
+	done, err := progress(t.Context(), db, settingSteps)
 	if done != stepCount || err != nil {
 		t.Errorf("got %d steps done, %v", done, err)
 	}

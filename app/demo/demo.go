@@ -65,7 +65,7 @@ func Seed(ctx context.Context, db *database.DB, now time.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	done, err := steps(ctx, db)
+	done, err := progress(ctx, db, settingSteps)
 	if err != nil || done >= stepCount {
 		return err
 	}
@@ -155,10 +155,15 @@ func checkEmpty(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
-func steps(ctx context.Context, db bun.IDB) (int, error) {
-	text, ok, err := database.Setting(ctx, db, settingSteps)
+// progress returns the number in a setting, or 0 if it isn't set.
+func progress(ctx context.Context, db bun.IDB, setting string) (int, error) {
+	text, ok, err := database.Setting(ctx, db, setting)
 	if err != nil || !ok {
 		return 0, err
 	}
-	return strconv.Atoi(text)
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("setting %s: %w", setting, err)
+	}
+	return n, nil
 }

@@ -61,7 +61,7 @@ func TestSeedAfterAStop(t *testing.T) {
 			}
 		}
 	}
-	if done, err := steps(t.Context(), stopped); done >= stepCount || err != nil {
+	if done, err := progress(t.Context(), stopped, settingSteps); done >= stepCount || err != nil {
 		t.Fatalf("after the stop: got %d steps, %v", done, err)
 	}
 	if err := Seed(t.Context(), stopped, firstLook.Add(2*day)); err != nil {

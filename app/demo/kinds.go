@@ -42,10 +42,5 @@ func kindsOf(question string) []*kind {
 }
 
 func (k *kind) matches(question string) bool {
-	for _, part := range k.about {
-		if strings.Contains(question, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.about, func(part string) bool { return strings.Contains(question, part) })
 }

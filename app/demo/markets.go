@@ -46,8 +46,11 @@ type sampleMarket struct {
 func (m *sampleMarket) kind() *kind { return kindsOf(m.key)[0] }
 
 // prices returns the prices of a reading at the given time, to a tenth of a per cent.
-func (m *sampleMarket) prices(at time.Time) []float64 {
-	return rounded(m.perOutcome(m.path.at(at, 0.012, m.ripple)), 3)
+func (m *sampleMarket) prices(at time.Time) []float64 { return m.rippled(at, m.ripple) }
+
+// rippled is prices with other random numbers.
+func (m *sampleMarket) rippled(at time.Time, ripple *rand.Rand) []float64 {
+	return rounded(m.perOutcome(m.path.at(at, 0.012, ripple)), 3)
 }
 
 // perOutcome converts the path's probabilities to those of the market's outcomes. An empty book shows even

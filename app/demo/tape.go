@@ -44,16 +44,9 @@ func Tape(ctx context.Context, db *database.DB) error {
 	if err != nil {
 		return fmt.Errorf("setting %s: %w", settingStart, err)
 	}
-	done := 0
-	if text, ok, err := database.Setting(ctx, db.Reader, settingTape); err != nil {
+	done, err := progress(ctx, db.Reader, settingTape)
+	if err != nil || done >= TapeDays {
 		return err
-	} else if ok {
-		if done, err = strconv.Atoi(text); err != nil {
-			return fmt.Errorf("setting %s: %w", settingTape, err)
-		}
-	}
-	if done >= TapeDays {
-		return nil
 	}
 	t := newTape(newSeeding(db, start))
 	for ; done < TapeDays; done++ {
@@ -189,7 +182,7 @@ func (t *tape) prices(d *tapeDay, m *sampleMarket, begin, end time.Time) {
 		if at.Before(begin) || n < len(spoken) && spoken[n].Add(-aloneBefore).Before(at) {
 			continue
 		}
-		d.add(m, at, rounded(m.perOutcome(m.path.at(at, 0.012, ripple)), 3))
+		d.add(m, at, m.rippled(at, ripple))
 	}
 }
 
