@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -111,9 +112,7 @@ func (s *Server) parse(ctx context.Context, c *Client, parameters url.Values) (f
 		known = []string{redirect}
 	}
 	form := url.Values{}
-	for name, values := range parameters {
-		form[name] = values
-	}
+	maps.Copy(form, parameters)
 	form.Set("state", "not read by the library")
 	form.Set("scope", strings.Join(scopesOf(parameters.Get("scope")), " "))
 	r := &http.Request{Method: http.MethodGet, URL: &url.URL{RawQuery: form.Encode()}, Header: http.Header{}}

@@ -223,9 +223,7 @@ func (p party) GetHashedSecret() []byte { return nil }
 func (p party) GetRedirectURIs() []string { return p.redirects }
 
 // GetGrantTypes implements fosite.Client.
-func (p party) GetGrantTypes() fosite.Arguments {
-	return fosite.Arguments{"authorization_code", "refresh_token"}
-}
+func (p party) GetGrantTypes() fosite.Arguments { return grantTypes }
 
 // GetResponseTypes implements fosite.Client.
 func (p party) GetResponseTypes() fosite.Arguments { return fosite.Arguments{"code"} }

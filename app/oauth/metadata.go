@@ -1,16 +1,10 @@
 package oauth
 
-import "strings"
+import (
+	"strings"
 
-// ResourceMetadata names the servers that can give programs access to a resource (RFC 9728, section 2).
-type ResourceMetadata struct {
-	Resource      string   `json:"resource"`
-	Name          string   `json:"resource_name"`
-	Servers       []string `json:"authorization_servers"`
-	Scopes        []string `json:"scopes_supported,omitempty"`
-	Methods       []string `json:"bearer_methods_supported"`
-	Documentation string   `json:"resource_documentation"`
-}
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+)
 
 // ServerMetadata describes the abilities of the authorization server (RFC 8414, section 2).
 type ServerMetadata struct {
@@ -35,16 +29,17 @@ type ServerMetadata struct {
 // set.
 func (s *Server) Enabled() bool { return s.Config.IdentityURL == "" }
 
-// Resource returns the metadata of the resource at a path: "" for the API, or MCPPath.
-func (s *Server) Resource(path string) ResourceMetadata {
+// Resource returns the metadata of the resource at a path: "" for the API, or MCPPath. They name the server that can
+// give programs access to it.
+func (s *Server) Resource(path string) *oauthex.ProtectedResourceMetadata {
 	base := s.Config.BaseURL
-	m := ResourceMetadata{
-		Resource: base + path, Name: "Pulsecast", Servers: []string{s.Issuer()}, Scopes: Scopes,
-		Methods: []string{"header"}, Documentation: base + "/docs",
+	m := &oauthex.ProtectedResourceMetadata{
+		Resource: base + path, ResourceName: "Pulsecast", AuthorizationServers: []string{s.Issuer()}, ScopesSupported: Scopes,
+		BearerMethodsSupported: []string{"header"}, ResourceDocumentation: base + "/docs",
 	}
 	if !s.Enabled() {
-		m.Servers = []string{s.Config.IdentityURL}
-		m.Scopes = strings.Fields(s.Config.IdentityScope)
+		m.AuthorizationServers = []string{s.Config.IdentityURL}
+		m.ScopesSupported = strings.Fields(s.Config.IdentityScope)
 	}
 	return m
 }
@@ -56,7 +51,7 @@ func (s *Server) Metadata() ServerMetadata {
 		Issuer: s.Issuer(), Authorize: base + AuthorizePath, Token: base + TokenPath,
 		Register: base + RegisterPath, Revoke: base + RevokePath, Scopes: Scopes,
 		ResponseTypes: []string{"code"}, ResponseModes: []string{"query"},
-		Grants:    []string{"authorization_code", "refresh_token"},
+		Grants:    grantTypes,
 		TokenAuth: []string{"none"}, RevokeAuth: []string{"none"}, Challenges: []string{"S256"},
 		ClientDocuments: true, NamesIssuer: true, Documentation: base + "/docs",
 	}

@@ -51,7 +51,7 @@ func (s *Server) Register(ctx context.Context, body []byte) (*Registration, erro
 	}
 	return &Registration{
 		ClientID: c.ID, IssuedAt: now.Unix(), Name: c.Name, Homepage: c.Homepage, RedirectURIs: c.RedirectURIs,
-		Grants: []string{"authorization_code", "refresh_token"}, Answers: []string{"code"}, AuthMethod: "none",
+		Grants: grantTypes, Answers: []string{"code"}, AuthMethod: "none",
 		Scope: strings.Join(Scopes, " "),
 	}, nil
 }

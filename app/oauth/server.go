@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,6 +40,9 @@ const codeLifetime = time.Minute
 
 // Scopes are the scopes that a client can ask for.
 var Scopes = []string{agent.ScopeRead, agent.ScopePublish}
+
+// grantTypes are the grant types that the token endpoint knows.
+var grantTypes = []string{"authorization_code", "refresh_token"}
 
 // Options are the dependencies of a Server.
 type Options struct {
@@ -137,9 +141,7 @@ func (s *Server) changed(ctx context.Context) {
 func withQuery(to *url.URL, parameters url.Values) string {
 	out := *to
 	query := out.Query()
-	for name, values := range parameters {
-		query[name] = values
-	}
+	maps.Copy(query, parameters)
 	out.RawQuery = query.Encode()
 	return out.String()
 }
