@@ -277,7 +277,9 @@ func (a *App) Handler() fasthttp.RequestHandler { return a.server.Handler() }
 
 // Recheck checks at once whether commits have made cached credentials or answers out of date. A
 // running service does this in the background.
-func (a *App) Recheck(ctx context.Context) error { return a.recheck(ctx) }
+func (a *App) Recheck(ctx context.Context) error {
+	return errors.Join(a.generation.Check(ctx), a.changes.Check(ctx))
+}
 
 // Work runs only the worker until ctx ends.
 func (a *App) Work(ctx context.Context) error {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -225,7 +224,7 @@ func findPosts(members []source.Member) map[string]archive.FindPosts {
 
 func (a *App) buildServer() {
 	acts := moderation.New(moderation.Options{
-		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, Names: a.names, IdentityURL: a.cfg.IdentityURL, Recheck: a.recheck,
+		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, Names: a.names, IdentityURL: a.cfg.IdentityURL, Recheck: a.Recheck,
 	})
 	groups := market.NewGroups(func() uint64 { return a.changes.Moves(generation.Markets) }, a.now)
 	edge := &api.API{
@@ -279,11 +278,6 @@ func (a *App) readPlaces() int {
 		places = min(places, a.DB.Reader.Stats().MaxOpenConnections/4)
 	}
 	return max(places, 1)
-}
-
-// recheck checks at once whether commits have made cached credentials or answers out of date.
-func (a *App) recheck(ctx context.Context) error {
-	return errors.Join(a.generation.Check(ctx), a.changes.Check(ctx))
 }
 
 // adminSite returns the admin pages.
@@ -376,7 +370,7 @@ func (a *App) warnings() []string {
 // backupWarnings returns what is wrong with the scheduled backups. It returns nothing if the database
 // doesn't answer, because health reports that separately.
 func (a *App) backupWarnings() []string {
-	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
 	b, scheduled, err := a.monitor.Backups(ctx)
 	switch {
@@ -391,7 +385,7 @@ func (a *App) backupWarnings() []string {
 // archiveWarnings returns what is wrong with the archive. It returns nothing if the database
 // doesn't answer.
 func (a *App) archiveWarnings() []string {
-	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
 	st, kept, err := a.monitor.Archive(ctx)
 	if err != nil || !kept || !st.Troubled(a.now()) {
@@ -400,8 +394,8 @@ func (a *App) archiveWarnings() []string {
 	return []string{st.Warning(a.now())}
 }
 
-// backupsTimeout bounds each query that health makes about the backups and the archive.
-const backupsTimeout = 250 * time.Millisecond
+// healthTimeout bounds each query that health makes about the backups and the archive.
+const healthTimeout = 250 * time.Millisecond
 
 // feeds returns the state of the feeds. If the database doesn't answer, their readings are missing.
 func (a *App) feeds(ctx context.Context) []monitor.Feed {

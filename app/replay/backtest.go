@@ -81,7 +81,7 @@ type Declared struct {
 // Plan asks the replay to draw the pairs of a plan.
 func (b *Backtest) Plan(ctx context.Context, o PlanOptions) ([]Pair, error) {
 	var answer planned
-	err := b.call(ctx, http.MethodPost, root+"/plan", b.Token, o, &answer)
+	err := b.post(ctx, root+"/plan", b.Token, o, &answer)
 	return answer.Pairs, err
 }
 
@@ -100,7 +100,7 @@ func (b *Backtest) Begin(ctx context.Context, d Declared, pairs []Pair) error {
 		}
 	}
 	var answer madeRun
-	err := b.call(ctx, http.MethodPost, root, b.Token, struct {
+	err := b.post(ctx, root, b.Token, struct {
 		Declared
 		From  time.Time `json:"from"`
 		To    time.Time `json:"to"`
@@ -223,7 +223,7 @@ func (b *Backtest) pair(ctx context.Context, i int) (err error) {
 		BaseURL  string `json:"baseUrl"`
 	}
 	body := map[string]string{"at": writeMoment(p.At)}
-	if err := b.call(ctx, http.MethodPost, root+"/"+b.state.Run+"/keys", b.state.OperatorToken, body, &key); err != nil {
+	if err := b.post(ctx, root+"/"+b.state.Run+"/keys", b.state.OperatorToken, body, &key); err != nil {
 		return err
 	}
 	log, err := os.Create(filepath.Join(b.folder(b.state.Run), fmt.Sprintf("%04d.log", i)))
@@ -308,18 +308,18 @@ func (b *Backtest) Report(ctx context.Context) (*Report, []string, error) {
 	return &out, paths, nil
 }
 
-// call sends JSON to the replay and decodes its answer.
-func (b *Backtest) call(ctx context.Context, method, path, token string, body, into any) error {
+// post sends JSON to the replay and decodes its answer.
+func (b *Backtest) post(ctx context.Context, path, token string, body, into any) error {
 	sent, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	content, err := b.fetch(ctx, method, path, token, sent)
+	content, err := b.fetch(ctx, http.MethodPost, path, token, sent)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		return fmt.Errorf("%s %s: the answer isn't from a replay: %w", method, b.Server+path, err)
+		return fmt.Errorf("POST %s: the answer isn't from a replay: %w", b.Server+path, err)
 	}
 	return nil
 }

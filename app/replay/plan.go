@@ -106,7 +106,7 @@ func (d *day) draw(id string, o *PlanOptions, end time.Time, cfg *config.Config)
 	if len(fit) == 0 {
 		return c, false
 	}
-	order := digest(o.Seed, id, d.name)
+	order := randomBytes(o.Seed, id, d.name)
 	at := fit[binary.BigEndian.Uint64(order)%uint64(len(fit))]
 	c.Market, c.At, c.order = id, s.time(at).Add(afterReading), order[8:]
 	var m market.Market
@@ -143,8 +143,8 @@ func (s *series) bounds(i int, interval time.Duration) bool {
 	return false
 }
 
-// digest returns a hash of the seed and some words, as a random value.
-func digest(seed uint64, words ...string) []byte {
+// randomBytes returns bytes that depend only on the seed and the words.
+func randomBytes(seed uint64, words ...string) []byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d", seed)
 	for _, w := range words {

@@ -26,16 +26,16 @@ type Report struct {
 	// RunsOnSameDays counts the runs of agents of this name over the same days, including this one.
 	RunsOnSameDays int `json:"runsOnSameDays"`
 	// Through is the end of the last archived day. Predictions decided later are open in the report.
-	Through     time.Time          `json:"through"`
-	Predictions predictionCounts   `json:"predictions"`
-	Overall     Score              `json:"overall"`
-	Before      *Score             `json:"beforeCutoff"` // events decided up to the cut-off; null if none is declared
-	After       *Score             `json:"afterCutoff"`
-	Calibration reportedBins       `json:"calibration"`
-	Categories  []reportedSlice    `json:"categories"`
-	Horizons    []reportedSlice    `json:"horizons"`
-	History     []reportedPoint    `json:"history"`
-	List        []reportedForecast `json:"list"`
+	Through     time.Time            `json:"through"`
+	Predictions predictionCounts     `json:"predictions"`
+	Overall     Score                `json:"overall"`
+	Before      *Score               `json:"beforeCutoff"` // events decided up to the cut-off; null if none is declared
+	After       *Score               `json:"afterCutoff"`
+	Calibration reportedBins         `json:"calibration"`
+	Categories  []reportedSlice      `json:"categories"`
+	Horizons    []reportedSlice      `json:"horizons"`
+	History     []reportedPoint      `json:"history"`
+	List        []reportedPrediction `json:"list"`
 }
 
 type runShown struct {
@@ -114,8 +114,8 @@ type reportedPoint struct {
 	Events int64   `json:"events"`
 }
 
-// reportedForecast is one prediction.
-type reportedForecast struct {
+// reportedPrediction is one prediction.
+type reportedPrediction struct {
 	ID         string    `json:"id"`
 	At         time.Time `json:"at"`
 	Market     string    `json:"market"`
@@ -289,10 +289,10 @@ func (r *record) readList(ctx context.Context, agentID uuid.UUID, out *Report) e
 	if err != nil {
 		return fmt.Errorf("list the predictions of a run: %w", err)
 	}
-	out.List = make([]reportedForecast, len(list))
+	out.List = make([]reportedPrediction, len(list))
 	for i := range list {
 		p := &list[i]
-		out.List[i] = reportedForecast{
+		out.List[i] = reportedPrediction{
 			ID: p.ID.String(), At: p.CreatedAt.UTC(), Market: p.MarketID, Question: p.Title, Outcome: p.Outcome, Confidence: p.Confidence,
 			Baseline: p.Baseline, Status: string(p.Status), Result: p.ResolutionValue,
 		}
