@@ -70,7 +70,7 @@ func (p *publishCommand) Run(ctx context.Context, t *Terminal) error {
 			return err
 		}
 	}
-	_, err = p.send(ctx, t, call, body, batch, p.DryRun)
+	_, err = p.send(ctx, t, call, body, batch)
 	return err
 }
 
@@ -79,8 +79,8 @@ func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Clie
 	shown := *t
 	shown.Out = t.Err // the question isn't a result
 	check := *p
-	check.JSON = false
-	handle, err := check.send(ctx, &shown, call, body, batch, true)
+	check.JSON, check.DryRun = false, true
+	handle, err := check.send(ctx, &shown, call, body, batch)
 	question := "This was a dry run. Publish it"
 	if items, partly := errors.AsType[*itemsRefused](err); partly && items.refused < items.all {
 		question = fmt.Sprintf("This was a dry run, in which %v. Publish the others", items)
@@ -96,7 +96,7 @@ func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Clie
 
 // send publishes, or only checks, and prints the service's answer. It returns the handle of the agent whose key it sent.
 func (p *publishCommand) send(
-	ctx context.Context, t *Terminal, call *client.Client, body []byte, batch, dryRun bool,
+	ctx context.Context, t *Terminal, call *client.Client, body []byte, batch bool,
 ) (handle string, err error) {
 	r := client.Request{Method: http.MethodPost, Path: "/api/predictions", Body: body, IdempotencyKey: p.Key}
 	if batch {
@@ -105,15 +105,15 @@ func (p *publishCommand) send(
 	if r.IdempotencyKey == "" {
 		r.IdempotencyKey = client.NewIdempotencyKey()
 	}
-	if dryRun {
+	if p.DryRun {
 		r.Query = url.Values{"dryRun": {"true"}}
 	}
 	if batch {
-		return p.sendBatch(ctx, t, call, r, dryRun)
+		return p.sendBatch(ctx, t, call, r)
 	}
 	err = show(ctx, &p.connection, t, call, r, func(done client.Published) error {
 		handle = done.Prediction.Agent.Handle
-		return t.printPublished(done, dryRun)
+		return t.printPublished(done, p.DryRun)
 	})
 	return handle, err
 }
@@ -142,9 +142,7 @@ func (t *Terminal) printNotes(what string, notes []string) error {
 }
 
 // sendBatch is send for a batch. It fails if an item was refused. The other items are published.
-func (p *publishCommand) sendBatch(
-	ctx context.Context, t *Terminal, call *client.Client, r client.Request, dryRun bool,
-) (handle string, err error) {
+func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *client.Client, r client.Request) (handle string, err error) {
 	var done client.PublishedBatch
 	body, err := call.Do(ctx, r, &done)
 	if err != nil {
@@ -153,7 +151,7 @@ func (p *publishCommand) sendBatch(
 	if p.JSON {
 		err = t.writeJSON(body)
 	} else {
-		err = t.printBatch(done, dryRun)
+		err = t.printBatch(done, p.DryRun)
 	}
 	if err != nil {
 		return "", err
