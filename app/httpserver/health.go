@@ -196,7 +196,6 @@ func (s *Server) Health(c *fiber.Ctx) error {
 	if !body.Database.OK || !body.Cache.OK || stale {
 		body.Status = "degraded"
 	}
-	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.JSON(body)
 }
 

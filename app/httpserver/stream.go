@@ -184,7 +184,6 @@ func (s *Stream) wait() {
 func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) error {
 	h := &c.Response().Header
 	h.SetContentType(contentType)
-	h.Set(fiber.HeaderCacheControl, "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy must not buffer the answer
 	if c.Method() == fiber.MethodHead {
 		return nil

@@ -82,7 +82,6 @@ func (s *Server) reportPage(ctx context.Context, c *fiber.Ctx, run *Run, m *made
 		return fmt.Errorf("render a report: %w", err)
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)
-	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Send(m.relink(run, out.Bytes()))
 }
 

@@ -267,7 +267,6 @@ func respond(c *fiber.Ctx, body any) error {
 		return err
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Send(out)
 }
 
