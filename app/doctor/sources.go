@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -151,7 +150,7 @@ func (d *doctor) time() {
 		d.say(warn, "clock", "not checked: no answer contained the time")
 		return
 	}
-	slices.SortFunc(skew, func(a, b time.Duration) int { return cmp.Compare(a, b) })
+	slices.Sort(skew)
 	middle := skew[len(skew)/2]
 	if middle.Abs() > maxSkew {
 		way := "behind"

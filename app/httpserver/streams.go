@@ -3,7 +3,9 @@ package httpserver
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,11 +86,7 @@ func (s *streams) remove(stream *Stream) {
 func (s *streams) all() []*Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]*Stream, 0, len(s.open))
-	for stream := range s.open {
-		list = append(list, stream)
-	}
-	return list
+	return slices.Collect(maps.Keys(s.open))
 }
 
 // byBearer returns the open streams by bearer, without those of anonymous readers.

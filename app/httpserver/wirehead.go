@@ -114,13 +114,7 @@ func splitField(line []byte) (name, value []byte, refusal *problem.Error) {
 	if hasControl(value) {
 		return nil, nil, badFieldValue
 	}
-	for len(value) > 0 && value[0] == ' ' {
-		value = value[1:]
-	}
-	for len(value) > 0 && value[len(value)-1] == ' ' {
-		value = value[:len(value)-1]
-	}
-	return name, value, nil
+	return name, bytes.Trim(value, " "), nil
 }
 
 func (h *head) host(value []byte) *problem.Error {

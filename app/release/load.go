@@ -2,6 +2,7 @@ package release
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -255,7 +256,7 @@ func (l *loaded) readTexts(ctx context.Context) error {
 				return err
 			}
 			var t archive.AgentTexts
-			if decode(row.Content, &t) == nil && t.Handle != "" {
+			if json.Unmarshal(row.Content, &t) == nil && t.Handle != "" {
 				l.names[row.Record], l.owners[row.Record] = strings.ToValidUTF8(t.Handle, ""), t.Owner
 			}
 		}

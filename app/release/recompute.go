@@ -36,13 +36,7 @@ type Report struct {
 }
 
 // Main returns the rows of the board over all time and all categories, in board order.
-func (r *Report) Main() []archive.BoardRow {
-	return slices.DeleteFunc(slices.Clone(r.Rows), func(b archive.BoardRow) bool { return !isMain(&b) })
-}
-
-func isMain(b *archive.BoardRow) bool {
-	return b.Window == string(leaderboard.All) && b.Category == leaderboard.AllCategories
-}
+func (r *Report) Main() []archive.BoardRow { return mainOf(r.Rows) }
 
 // Recompute rebuilds the latest boards from the published files alone and compares them with the
 // published ones. It loads the predictions with their baselines, the ledger, the reference rows and
@@ -73,7 +67,9 @@ func Recompute(ctx context.Context, s archive.Storage, step func(what string)) (
 }
 
 func mainOf(board []archive.BoardRow) []archive.BoardRow {
-	return slices.DeleteFunc(slices.Clone(board), func(b archive.BoardRow) bool { return !isMain(&b) })
+	return slices.DeleteFunc(slices.Clone(board), func(b archive.BoardRow) bool {
+		return b.Window != string(leaderboard.All) || b.Category != leaderboard.AllCategories
+	})
 }
 
 // latestBoard returns the rows of the newest boards that count, and the days up to them.

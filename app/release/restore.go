@@ -1,7 +1,6 @@
 package release
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -12,8 +11,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
-
-func decode(content []byte, into any) error { return json.Unmarshal(content, into) }
 
 // ids parses the ids of a row.
 func ids(texts ...string) ([]uuid.UUID, error) {

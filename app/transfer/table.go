@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -98,7 +97,7 @@ func shapeOf(tables []database.Table) string {
 		slices.Sort(names)
 		lines = append(lines, t.Name+"("+strings.Join(names, ",")+")")
 	}
-	slices.SortFunc(lines, cmp.Compare[string])
+	slices.Sort(lines)
 	return strings.Join(lines, " ")
 }
 

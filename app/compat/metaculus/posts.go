@@ -161,7 +161,7 @@ func (a *API) posts(ctx context.Context, me *agent.Agent, page []market.Market, 
 		m := &page[i]
 		list[i] = toPost(facts{
 			market: m, consensus: consensus[m.ID], outcome: outcomes[m.ID], latest: latest[m.ID], waiting: waiting[m.ID],
-			assigned: assigned, at: a.Now(),
+			assigned: assigned,
 		})
 	}
 	return list, nil

@@ -1,11 +1,6 @@
 package metaculus
 
-import (
-	"strings"
-	"time"
-)
-
-func lower(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+import "time"
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/market"
@@ -135,7 +136,6 @@ type facts struct {
 	latest    prediction.Latest       // the caller's; zero if none
 	waiting   *prediction.WaitingPart // the caller's; nil if none
 	assigned  []string
-	at        time.Time
 }
 
 func toPost(f facts) postWire {
@@ -182,9 +182,9 @@ func (f *facts) question() questionWire {
 // resolution returns how a question resolved. It is annulled if the market is void or settled at
 // fractions.
 func resolution(o *settlement.Outcome) *string {
-	resolved := "annulled"
-	if i := slices.IndexFunc([]string{"yes", "no"}, func(name string) bool { return name == lower(o.Winner) }); i >= 0 && !o.Void() {
-		resolved = lower(o.Winner)
+	resolved := strings.ToLower(strings.TrimSpace(o.Winner))
+	if o.Void() || resolved != "yes" && resolved != "no" {
+		resolved = "annulled"
 	}
 	return &resolved
 }
