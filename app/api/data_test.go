@@ -28,6 +28,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/release"
 )
 
@@ -255,6 +256,77 @@ func TestHangingArchive(t *testing.T) {
 			}
 			hanging.Wait()
 		})
+	}
+}
+
+// TestWithheldSources checks that the files of a source that the settings don't release are listed as not published and
+// can't be read, and that the release without them is sound.
+func TestWithheldSources(t *testing.T) {
+	t.Parallel()
+	cfg := configure(t, backends[0], func(c *config.Config) { c.ArchiveURL = "file://" + t.TempDir() })
+	s := run(t, cfg, app.Options{Now: (&clock{}).now}, func(a *app.App) {
+		recordNews(t, a, "reddit", "reddit-rss", "hackernews")
+		sealSample(t, a)
+	})
+	published := map[string]bool{
+		"news-hackernews.parquet": true, "texts/news-hackernews.parquet": true,
+		"news-reddit.parquet": false, "texts/news-reddit.parquet": false, "news-reddit-rss.parquet": false, "texts/news-reddit-rss.parquet": false,
+	}
+	const day = "/api/data/days/2026-11-18/"
+	list := s.do(t, call{path: "/api/data"}).fine()
+	rows, found := 0.0, 0
+	for i := range list.count("days", 0, "files") {
+		file, _ := list.at("days", 0, "files", i).(map[string]any)
+		if n, counted := file["rows"].(float64); counted && file["published"] == true {
+			rows += n
+		}
+		name := fmt.Sprint(file["name"])
+		want, known := published[name]
+		if !known {
+			continue
+		}
+		found++
+		if file["published"] != want || (file["url"] != nil) != want {
+			t.Errorf("%s is published: %v, at %v; want %v", name, file["published"], file["url"], want)
+		}
+		status, body, _ := s.raw(t, day+name, nil)
+		if (status == http.StatusOK) != want || !want && (status != http.StatusNotFound || !strings.Contains(string(body), "not part of the release")) {
+			t.Errorf("%s: %d %.200s", name, status, body)
+		}
+	}
+	if found != len(published) || list.at("days", 0, "rows") != rows {
+		t.Errorf("%d of %d files of news; the day has %v rows, want %v", found, len(published), list.at("days", 0, "rows"), rows)
+	}
+	named := s.do(t, call{path: day + release.WithheldName})
+	if named.count("withheld") != 4 || strings.Contains(string(named.raw), "hackernews") {
+		t.Errorf("%d %s", named.status, named.raw)
+	}
+	remote, err := release.OpenURL(t.Context(), s.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remote.Close()
+	if v, err := release.Verify(t.Context(), remote, func(int, int) {}); err != nil || len(v.Problems) > 0 || len(v.Withheld) != 4 {
+		t.Errorf("verify: %+v, %v", v, err)
+	}
+}
+
+// recordNews appends an item of each source to the archive, on the day of sealSample.
+func recordNews(t *testing.T, a *app.App, sources ...string) {
+	t.Helper()
+	at := time.Date(2026, 11, 18, 12, 0, 0, 0, time.UTC)
+	recorder := archive.NewRecorder(func() time.Time { return at })
+	for _, source := range sources {
+		err := a.DB.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			_, err := recorder.News(ctx, tx, []news.Item{{
+				ID: source, Source: source, Community: "technology", Title: "From " + source, URL: "https://x.example", Permalink: "https://x.example",
+				PostedAt: at, ObservedAt: at, Received: archive.Hash([]byte(source)),
+			}})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -20,7 +20,9 @@ func TestDefaults(t *testing.T) {
 		"MARKETS_INTERVAL": "1m0s", "NEWS_INTERVAL": "2m0s", "EDGE_FILTER": "on", "TRUSTED_PROXIES": "",
 		"RATE_LIMIT_READS": "1200/min", "RATE_LIMIT_WRITES": "120/min", "RATE_LIMIT_FAILURES": "30/min", "RATE_LIMIT_SNAPSHOT": "100/s",
 		"RANKED_MIN_EVENTS": "30", "RANKED_MIN_CATEGORY_EVENTS": "15", "RANKED_MIN_DAYS": "14", "RANKED_MIN_LIQUIDITY": "1000",
-		"ARCHIVE_URL": "file://data/archive", "DRAIN": "5s", "BACKUP_DIR": "", "BACKUP_EVERY": any, "BACKUP_KEEP": any,
+		"ARCHIVE_URL":        "file://data/archive",
+		"RELEASE_POLYMARKET": "true", "RELEASE_HACKERNEWS": "true", "RELEASE_GDELT": "true", "RELEASE_REDDIT": "false",
+		"DRAIN": "5s", "BACKUP_DIR": "", "BACKUP_EVERY": any, "BACKUP_KEEP": any,
 		"TLS_CERT": "", "TLS_KEY": "", "OPERATOR_NAME": "", "OPERATOR_CONTACT": "", "LOG_FORMAT": any, "METRICS_ADDR": "",
 	}
 	cfg := config.Default()
