@@ -138,16 +138,16 @@ func TestRegistration(t *testing.T) {
 // publish predictions. Otherwise the limits of the single agents would add up to no limit.
 func TestRegistrationIsLimitedLikePublishing(t *testing.T) {
 	t.Parallel()
-	// In this process only: a shared Redis remembers the address from one test run to the next.
-	s := start(t, backends[0], func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 3, Per: time.Minute} })
-	for range 3 {
-		s.register(t, "Many")
-	}
-	a := s.do(t, call{method: "POST", path: "/api/agents", body: map[string]any{"name": "Many"}})
-	a.refused(429, "rate_limited")
-	if a.header.Get("Retry-After") == "" {
-		t.Error("no Retry-After")
-	}
+	each(t, func(t *testing.T, s *service) {
+		for range 3 {
+			s.register(t, "Many")
+		}
+		a := s.do(t, call{method: "POST", path: "/api/agents", body: map[string]any{"name": "Many"}})
+		a.refused(429, "rate_limited")
+		if a.header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 3, Per: time.Hour} })
 }
 
 // TestOneAddressRegistersMany checks that five of 120 registrations from one address are accepted, and that

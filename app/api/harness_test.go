@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,9 +70,8 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 			t.Skip("TEST_REDIS_URL is not set: run the suite with make test, which starts a private Redis")
 		}
 	}
-	nowhere := "http://" + closedPort(t)
 	for _, source := range []*string{&cfg.PolymarketURL, &cfg.PolymarketClobURL, &cfg.RedditAuthURL, &cfg.RedditAPIURL, &cfg.RedditRSSURL, &cfg.GDELTURL, &cfg.HackerNewsURL} {
-		*source = nowhere
+		*source = "http://127.0.0.1:9"
 	}
 	cfg.LogFormat, cfg.Registration, cfg.Drain = "off", "open", 0
 	cfg.RateLimitReads, cfg.RateLimitWrites, cfg.RateLimitFailures, cfg.RateLimitSnapshot = config.Rate{}, config.Rate{}, config.Rate{}, config.Rate{}
@@ -86,7 +86,7 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 // run starts the app after its preparation. The apps of one test share their keys in Redis.
 func run(t testing.TB, cfg config.Config, opts app.Options, prepare ...func(*app.App)) *service {
 	t.Helper()
-	opts.CachePrefix = "test:" + t.Name() + ":"
+	opts.CachePrefix = cachePrefix(t)
 	opts.RedisPatience = 20 * time.Second // on a busy machine too
 	ln, err := net.Listen("tcp", cfg.Addr)
 	if err != nil {
@@ -116,14 +116,14 @@ func run(t testing.TB, cfg config.Config, opts app.Options, prepare ...func(*app
 	return &service{App: a, t: t, base: "http://" + ln.Addr().String()}
 }
 
-func closedPort(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
+// cachePrefixes are the prefixes of keys in Redis by test.
+var cachePrefixes sync.Map
+
+// cachePrefix returns the prefix of a test's keys in Redis. A test that runs again gets another one, because Redis still
+// has the counts of the first run.
+func cachePrefix(t testing.TB) string {
+	prefix, _ := cachePrefixes.LoadOrStore(t, "test:"+rand.Text()+":")
+	return prefix.(string)
 }
 
 // call is one request.

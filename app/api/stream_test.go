@@ -280,15 +280,20 @@ func TestStreamRefusals(t *testing.T) {
 // service.
 func TestStreamsOfANode(t *testing.T) {
 	t.Parallel()
-	metrics := closedPort(t)
-	s := start(t, backends[0], func(c *config.Config) { c.StreamsMax, c.MetricsAddr = 1, metrics })
+	log := &lockedBuffer{}
+	cfg := configure(t, backends[0], func(c *config.Config) { c.StreamsMax, c.MetricsAddr, c.LogFormat = 1, "127.0.0.1:0", "text" })
+	s := run(t, cfg, app.Options{Log: log})
 	s.listen(t, call{path: "/api/events"})
 	got := s.do(t, call{path: "/api/events"})
 	got.refused(http.StatusServiceUnavailable, "unavailable")
 	if got.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+metrics+"/metrics", nil)
+	metrics := regexp.MustCompile(`msg="serving metrics" address=(\S+)`).FindStringSubmatch(log.text()) // logged before it serves
+	if metrics == nil {
+		t.Fatal(log.text())
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+metrics[1]+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,14 +335,10 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 	go func() { done <- a.Run(ctx, ln) }()
 	s := &service{App: a, t: t, base: "http://" + cfg.Addr}
 	l := s.listen(t, call{path: "/api/events"})
-	before := time.Now()
 	cancel()
 	l.ends()
 	if err := <-done; err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(before); took > 30*time.Second {
-		t.Errorf("the stop took %v", took)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
