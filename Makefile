@@ -24,8 +24,8 @@ endif
 # alone at the end. The torture stands where few others run, because it measures waits. ARGS adds arguments for go test.
 PKG ?= ./app ./app/settlement ./app/api ./app/leaderboard ./app/replay ./app/agent ./app/prediction ./... ./.ci/skips
 ARGS ?=
-# SQLite in pure Go is slow under the race detector, so `make race` leaves out packages without
-# goroutines.
+# SQLite in pure Go is slow under the race detector, so `make race` leaves out packages whose data no two
+# goroutines share.
 RACE ?= $(shell .ci/concurrent)
 
 # The version of the program is a tag, or else a commit. If git can't read the tree (another owner,
@@ -62,7 +62,7 @@ test: fresh ## Check that generated Go is fresh, then run all tests with private
 	exit $$status
 
 .PHONY: race
-race: ## Run the tests of every package that starts goroutines under the race detector (needs a C compiler)
+race: ## Run the tests of every package with goroutines or locks under the race detector (needs a C compiler)
 	CGO_ENABLED=1 .ci/services go test -race -timeout 20m $(ARGS) $(RACE)
 
 .PHONY: lint
