@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,8 @@ type Postgres struct {
 }
 
 // StartPostgres starts an empty Postgres that stops when the test ends. Settings have the form
-// name=value, as in postgresql.conf. Commits survive every Mode, but not a power cut.
+// name=value, as in postgresql.conf. Commits survive every Mode, but not a power cut, and not Kill if they didn't wait for
+// the disk.
 func StartPostgres(t testing.TB, settings ...string) *Postgres {
 	t.Helper()
 	return StartPostgresIn(t, serverDir(t), settings...)
@@ -200,6 +202,29 @@ func (p *Postgres) Thaw() {
 		p.signal(syscall.SIGCONT, p.processes()...)
 	}
 }
+
+// SuspendWriters stops the processes that write committed data to disk, until the server stops. Stop(Kill) then loses
+// what was committed without waiting for the disk.
+func (p *Postgres) SuspendWriters() {
+	p.t.Helper()
+	var writers []int
+	for deadline := time.Now().Add(serverPatience); len(writers) < 3; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("Postgres has not started all its writers after %s: %v", serverPatience, writers)
+		}
+		writers = nil
+		for _, pid := range p.processes() {
+			title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if writer.Match(title) {
+				writers = append(writers, pid)
+			}
+		}
+	}
+	p.signal(syscall.SIGSTOP, writers...)
+}
+
+// writer matches the titles of the processes that write committed data to disk.
+var writer = regexp.MustCompile(`^postgres: (walwriter|background writer|checkpointer)`)
 
 // Command returns a command that runs a Postgres program as the server's account.
 func (p *Postgres) Command(program string, args ...string) *exec.Cmd {
