@@ -5,10 +5,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/source/sourcetest"
 )
@@ -75,8 +78,27 @@ func dig(v any, path ...any) any {
 	return v
 }
 
+// startWorker runs a worker and returns a function that stops it like an operator.
+func startWorker(t testing.TB, settings []string) (stop func()) {
+	t.Helper()
+	cmd, out := command(t, settings, "worker"), &buffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the worker ended with %v:\n%s", err, out)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
 // TestFromSignalToScore follows one prediction through the whole program: a market is read,
-// predicted, priced, settled and scored, and the agent appears on the board.
+// predicted, priced, settled and scored, and the agent appears on the board. On SQLite one process does all of this. On
+// Postgres the first reading is that of a command, a worker follows, and another command settles.
 func TestFromSignalToScore(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -86,10 +108,26 @@ func TestFromSignalToScore(t *testing.T) {
 			u.SetMarket("m1", nil)
 			u.SetMarket("m2", map[string]any{"bestBid": 0.58, "bestAsk": 0.62, "liquidityNum": 5000})
 			u.SetMarket("m3", map[string]any{"bestAsk": 0.62, "liquidityNum": 500})
-			p := startProcess(t, []string{
-				"DATABASE_URL=" + dbtest.URL(t, kind), "REGISTRATION=open", "POLYMARKET_URL=" + u.URL, "POLYMARKET_CLOB_URL=" + u.URL,
-				"MARKETS_INTERVAL=1s",
-			}, "serve")
+			posts := []byte(`[{"id": "n1", "subreddit": "technology", "title": "It happened", "created_utc": 1790000000}]`)
+			if _, err := u.Load(fstest.MapFS{"posts.json": {Data: posts}}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			settings := append(u.settings(), "DATABASE_URL="+dbtest.URL(t, kind), "REGISTRATION=open", "MARKETS_INTERVAL=1s")
+			serve, settle := []string{"serve"}, func() {}
+			if kind == database.Postgres {
+				if out := must(t, settings, "ingest"); !strings.Contains(out, "markets  3 from polymarket (read)") || !strings.Contains(out, "news     1 from reddit (read)") {
+					t.Error(out)
+				}
+				stop := startWorker(t, settings)
+				serve = append(serve, "--no-worker")
+				settle = func() {
+					stop()
+					if out := must(t, settings, "settle"); !strings.Contains(out, "settled; 0 markets are waiting") {
+						t.Error(out)
+					}
+				}
+			}
+			p := startProcess(t, settings, serve...)
 			p.until("/api/intelligence/markets", "", func(a map[string]any) bool { return dig(a, "markets", 0, "id") == "m1" })
 			_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Ada"})
 			key, _ := made["apiKey"].(string)
@@ -115,6 +153,7 @@ func TestFromSignalToScore(t *testing.T) {
 				"closed": true, "outcomePrices": `["0.9999992", "0.0000008"]`, "umaResolutionStatus": "resolved",
 				"closedTime": time.Now().Add(time.Second).UTC().Format("2006-01-02 15:04:05+00"),
 			})
+			settle()
 			settled := p.until(path, "", func(a map[string]any) bool { return dig(a, "prediction", "status") == "resolved" })
 			for name, want := range map[string]any{"edge": 3.25, "brier": 0.09} {
 				got, _ := dig(settled, "prediction", "scores", name).(float64)
@@ -192,13 +231,13 @@ func TestUpstreamInTrouble(t *testing.T) {
 		}
 	}
 	cases := []struct {
-		name, word string
+		name, word string // a word differs from the one before, so that it can be waited for
 		answer     http.HandlerFunc
 	}{
 		{"422", "http_422", text(422, "application/json", `{"type":"validation error","error":"offset"}`)},
 		{"HTML", "parse", text(200, "text/html", "<html>maintenance</html>")},
-		{"cut short", "parse", text(200, "application/json", `{"markets":[{"id":"m1"`)},
 		{"empty page", "empty", text(200, "application/json", `{"markets":[]}`)},
+		{"cut short", "parse", text(200, "application/json", `{"markets":[{"id":"m1"`)},
 		{"forbidden", "http_403", text(403, "application/json", `{}`)},
 	}
 	u := newUpstream(t)
