@@ -3,9 +3,11 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
@@ -104,10 +107,13 @@ func TestDrill(t *testing.T) {
 			load.start(p.base, keys, body)
 			load.wait(t, 40)
 			load.seal()
+			before := load.all.Load()
 			if out := must(t, settings, "backup", file); !strings.Contains(out, "is written and verified") {
 				t.Error(out)
 			}
-			load.wait(t, 4) // publishing goes on during the backup
+			if more := load.all.Load() - before; more <= int64(len(keys)) { // each key had a request on its way
+				t.Errorf("%d predictions were published during the backup", more)
+			}
 			load.stop.Store(true)
 			load.wg.Wait()
 			p.stop(syscall.SIGKILL)
@@ -219,8 +225,8 @@ func TestBackupsWithoutWorker(t *testing.T) {
 	}
 }
 
-// TestScheduledBackups checks that a server makes its first backup soon after its start, and warns
-// if it can't.
+// TestScheduledBackups checks that a server makes its first backup soon after its start, and warns if a later one isn't
+// made. It doesn't start if the folder can't be made.
 func TestScheduledBackups(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -229,6 +235,8 @@ func TestScheduledBackups(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "backups")
 			address := dbtest.URL(t, kind)
 			settings := []string{"DATABASE_URL=" + address, "BACKUP_DIR=" + dir, "BACKUP_EVERY=24h"}
+			nowhere := append(slices.Clone(settings), "BACKUP_DIR=/dev/null/backups")
+			exits(t, command(t, nowhere, "serve"), 1, "BACKUP_DIR: cannot write to /dev/null/backups: not a directory")
 			p := startProcess(t, settings, "serve")
 			db, err := database.Open(context.Background(), address)
 			if err != nil {
@@ -250,6 +258,20 @@ func TestScheduledBackups(t *testing.T) {
 			if _, health := p.call("GET", "/api/health", "", nil); strings.Contains(fmt.Sprint(health["warnings"]), "backup") {
 				t.Errorf("%v", health["warnings"])
 			}
+
+			// Three days later there is a file in place of the folder.
+			state, err := backup.ReadState(t.Context(), db.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state.At = state.At.AddDate(0, 0, -3)
+			text, err := json.Marshal(state)
+			if err := errors.Join(err, os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600), database.SetSetting(t.Context(), db, "backup", string(text))); err != nil {
+				t.Fatal(err)
+			}
+			p.until("/api/health", "", func(a map[string]any) bool {
+				return strings.Contains(fmt.Sprint(a["warnings"]), "no scheduled backup was made when it was due")
+			})
 		})
 	}
 }
