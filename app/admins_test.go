@@ -2,8 +2,8 @@ package app_test
 
 import (
 	"context"
-	"net"
 	"net/http"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -160,21 +160,12 @@ func TestAdminInABrowser(t *testing.T) {
 func TestProviderInABrowser(t *testing.T) {
 	t.Parallel()
 	provider := identitytest.New(t, time.Now)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(free.Addr().String())
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
-	// Use another host name than the provider's, so that the two are different sites.
-	base := "http://localhost:" + port
-	startProcess(t, []string{
-		"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "ADDR=127.0.0.1:" + port, "BASE_URL=" + base, "ADMIN_SCOPE=" + identitytest.AdminScope,
+	// Use another address than the provider's, so that the two are different sites.
+	p := startProcess(t, []string{
+		"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "ADDR=127.11.1.1:0", "ADMIN_SCOPE=" + identitytest.AdminScope,
 		"IDENTITY_URL=" + provider.URL, "IDENTITY_AUDIENCE=pulsecast", "IDENTITY_CLIENT_ID=" + identitytest.ClientID, "IDENTITY_CLIENT_SECRET=" + identitytest.ClientSecret,
 	}, "serve")
-	b := newAdminTab(t, base)
+	b := newAdminTab(t, p.base)
 	b.open("/admin/agents")
 	b.press(".sign-in a", "h1", "Agents") // the page that the visitor asked for
 	b.open("/admin/audit")
@@ -196,32 +187,29 @@ func TestAdminCreate(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t, kind)
 			setting := "DATABASE_URL=" + url
-			run := func(want string, stdin string, settings []string, args ...string) {
+			run := func(code int, want string, stdin string, settings []string, args ...string) {
 				t.Helper()
 				cmd := command(t, append(settings, setting), args...)
 				cmd.Stdin = strings.NewReader(stdin)
-				out, err := cmd.CombinedOutput()
-				if !strings.Contains(string(out), want) {
-					t.Errorf("%v: %v, %s; want %q", args, err, out, want)
-				}
+				exits(t, cmd, code, want)
 			}
-			run("eve can sign in", "", []string{"ADMIN_PASSWORD=correct horse battery"}, "admin", "create", "Eve")
-			run("is an admin already", "", []string{"ADMIN_PASSWORD=correct horse battery"}, "admin", "create", "eve")
-			run("at least 12 characters", "", []string{"ADMIN_PASSWORD=short"}, "admin", "create", "bob")
-			run("no password was given", "", nil, "admin", "create", "bob")
-			run("bob can sign in", "typed by a script\n", nil, "admin", "create", "bob")
-			run("new password", "", []string{"ADMIN_PASSWORD=another battery"}, "admin", "password", "bob")
-			run("no longer an admin", "", nil, "admin", "remove", "bob")
-			run("There is no admin", "", nil, "admin", "remove", "bob")
-			run("eve ", "", nil, "admin", "list")
-			run("expected \"<name>\"", "", nil, "admin", "create")
+			run(0, "eve can sign in", "", []string{"ADMIN_PASSWORD=correct horse battery"}, "admin", "create", "Eve")
+			run(1, "is an admin already", "", []string{"ADMIN_PASSWORD=correct horse battery"}, "admin", "create", "eve")
+			run(1, "at least 12 characters", "", []string{"ADMIN_PASSWORD=short"}, "admin", "create", "bob")
+			run(1, "no password was given", "", nil, "admin", "create", "bob")
+			run(0, "bob can sign in", "typed by a script\n", nil, "admin", "create", "bob")
+			run(0, "new password", "", []string{"ADMIN_PASSWORD=another battery"}, "admin", "password", "bob")
+			run(0, "no longer an admin", "", nil, "admin", "remove", "bob")
+			run(1, "There is no admin", "", nil, "admin", "remove", "bob")
+			run(0, "eve ", "", nil, "admin", "list")
+			run(2, "expected \"<name>\"", "", nil, "admin", "create")
 
 			out, err := command(t, []string{"ADMIN_PASSWORD=not looked at", setting}, "admin", "create", "Olaf", "--generate").CombinedOutput()
 			found := regexp.MustCompile(`(?m)^password (\S{23})$`).FindSubmatch(out)
 			if err != nil || found == nil {
 				t.Fatalf("--generate: %v, %s", err, out)
 			}
-			run("is an admin already", "", nil, "admin", "create", "olaf", "--generate")
+			run(1, "is an admin already", "", nil, "admin", "create", "olaf", "--generate")
 			if err := signIn(t, url, "olaf", string(found[1])); err != nil {
 				t.Errorf("can't sign in with the generated password: %v", err)
 			}
@@ -229,6 +217,15 @@ func TestAdminCreate(t *testing.T) {
 				t.Error("ADMIN_PASSWORD was used instead of a generated password")
 			}
 		})
+	}
+}
+
+// exits runs a command and checks its exit code and a part of its output.
+func exits(t *testing.T, cmd *exec.Cmd, code int, want string) {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != code || !strings.Contains(string(out), want) {
+		t.Errorf("%v: %v, %s; want exit code %d and %q", cmd.Args[1:], err, out, code, want)
 	}
 }
 
@@ -251,28 +248,25 @@ func TestReservedHandles(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t, kind)
-			run := func(want string, args ...string) {
+			run := func(code int, want string, args ...string) {
 				t.Helper()
-				out, err := command(t, []string{"DATABASE_URL=" + url}, args...).CombinedOutput()
-				if !strings.Contains(string(out), want) {
-					t.Errorf("%v: %v, %s; want %q", args, err, out, want)
-				}
+				exits(t, command(t, []string{"DATABASE_URL=" + url}, args...), code, want)
 			}
-			run("handle acme\n", "agent", "create", "Acme")
-			run("acme is reserved", "agent", "reserve", "acme", "--reason", "A trade mark.")
-			run("(shell) has reserved \"acme\" already: \"A trade mark.\"", "agent", "reserve", "acme", "--reason", "Again.")
-			run("is built in and always reserved", "agent", "reserve", "official", "--reason", "No need.")
-			run("must be 3 to 40", "agent", "reserve", "A!", "--reason", "Wrong.")
-			run("is required", "agent", "reserve", "globex", "--reason", " ")
-			run("globex is reserved", "agent", "reserve", "globex", "--reason", "A trade mark.")
-			run("name is reserved; send another name. Or allow it with --official", "agent", "create", "Globex")
-			run("A trade mark.", "agent", "reserved")
-			run("built in: about", "agent", "reserved")
-			run("status  ", "agent", "show", "acme") // it keeps its handle
-			run("globex is no longer reserved", "agent", "free", "globex", "--reason", "They never came.")
-			run("is not reserved", "agent", "free", "globex", "--reason", "Again.")
-			run("stays reserved", "agent", "free", "official", "--reason", "No.")
-			run("handle globex\n", "agent", "create", "Globex")
+			run(0, "handle acme\n", "agent", "create", "Acme")
+			run(0, "acme is reserved", "agent", "reserve", "acme", "--reason", "A trade mark.")
+			run(1, "(shell) has reserved \"acme\" already: \"A trade mark.\"", "agent", "reserve", "acme", "--reason", "Again.")
+			run(1, "is built in and always reserved", "agent", "reserve", "official", "--reason", "No need.")
+			run(1, "must be 3 to 40", "agent", "reserve", "A!", "--reason", "Wrong.")
+			run(1, "is required", "agent", "reserve", "globex", "--reason", " ")
+			run(0, "globex is reserved", "agent", "reserve", "globex", "--reason", "A trade mark.")
+			run(1, "name is reserved; send another name. Or allow it with --official", "agent", "create", "Globex")
+			run(0, "A trade mark.", "agent", "reserved")
+			run(0, "built in: about", "agent", "reserved")
+			run(0, "status  ", "agent", "show", "acme") // it keeps its handle
+			run(0, "globex is no longer reserved", "agent", "free", "globex", "--reason", "They never came.")
+			run(1, "is not reserved", "agent", "free", "globex", "--reason", "Again.")
+			run(1, "stays reserved", "agent", "free", "official", "--reason", "No.")
+			run(0, "handle globex\n", "agent", "create", "Globex")
 			db, err := database.Open(t.Context(), url)
 			if err != nil {
 				t.Fatal(err)
@@ -294,19 +288,16 @@ func TestAgentStatus(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t, kind)
-			run := func(want string, args ...string) {
+			run := func(code int, want string, args ...string) {
 				t.Helper()
-				out, err := command(t, []string{"DATABASE_URL=" + url}, args...).CombinedOutput()
-				if !strings.Contains(string(out), want) {
-					t.Errorf("%v: %v, %s; want %q", args, err, out, want)
-				}
+				exits(t, command(t, []string{"DATABASE_URL=" + url}, args...), code, want)
 			}
-			run("handle ada\n", "agent", "create", "Ada")
-			run("ada is disabled", "agent", "disable", "ada")
-			run("ada was already disabled", "agent", "disable", "ada", "--reason", "Twice.")
-			run("ada is active", "agent", "enable", "ada", "--reason", "It promised.")
-			run("ada was already active", "agent", "enable", "ada")
-			run("no agent has the handle \"always-50\"", "agent", "disable", "always-50")
+			run(0, "handle ada\n", "agent", "create", "Ada")
+			run(0, "ada is disabled", "agent", "disable", "ada")
+			run(0, "ada was already disabled", "agent", "disable", "ada", "--reason", "Twice.")
+			run(0, "ada is active", "agent", "enable", "ada", "--reason", "It promised.")
+			run(0, "ada was already active", "agent", "enable", "ada")
+			run(1, "no agent has the handle \"always-50\"", "agent", "disable", "always-50")
 			db, err := database.Open(t.Context(), url)
 			if err != nil {
 				t.Fatal(err)

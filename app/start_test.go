@@ -223,7 +223,7 @@ func TestAnswersWhileItStarts(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartPostgres(t)
 	server.Stop(dbtest.Fast)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := net.Listen("tcp", "127.11.1.2:0") // no outgoing connection can take the port of such an address
 	if err != nil {
 		t.Fatal(err)
 	}
