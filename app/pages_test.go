@@ -69,8 +69,8 @@ func sitePages(t *testing.T, p *process) map[string]int {
 	for _, path := range []string{"/", "/markets", "/markets?view=markets", "/events/" + url.PathEscape(event), "/markets/" + url.PathEscape(market), "/news", "/predictions",
 		"/predictions/" + open, "/predictions/" + resolved, "/leaderboard", "/models", "/compare",
 		"/compare?a=" + ranked[0] + "&b=" + ranked[1], "/agents/" + ranked[0], "/agents/" + unranked[0], "/agents/new",
-		"/assignments", "/method", "/changes", "/docs", "/docs?with=typescript", "/docs/api", "/docs/updates", "/docs/errors", "/docs/limits", "/docs/mcp", "/docs/clients", "/docs/metaculus",
-		"/docs/changelog", "/markets?q=nothing+fits+this", "/search", "/search?q=will", "/offline", "/admin/sign-in"} {
+		"/assignments", "/method", "/changes", "/docs", "/docs?with=typescript", "/docs/api", "/docs/updates", "/docs/errors", "/docs/limits", "/docs/mcp", "/docs/clients", "/docs/metaculus", "/docs/backtest",
+		"/docs/changelog", "/data", "/terms", "/privacy", "/contact", "/markets?q=nothing+fits+this", "/search", "/search?q=will", "/offline", "/admin/sign-in"} {
 		pages[path] = 200
 	}
 	return pages

@@ -26,7 +26,7 @@ import (
 func pagesOf(id string) []string {
 	return []string{"/", "/leaderboard", "/markets", "/markets/1", "/markets/2", "/news", "/news?item=n1", "/predictions", "/predictions/" + id,
 		"/agents/ada", "/agents/new", "/models", "/compare", "/compare?a=ada", "/assignments", "/method", "/changes", "/docs", "/docs?with=go", "/docs/api", "/docs/updates", "/docs/errors", "/docs/limits",
-		"/docs/mcp", "/docs/clients", "/docs/metaculus", "/docs/changelog"}
+		"/docs/mcp", "/docs/clients", "/docs/metaculus", "/docs/backtest", "/docs/changelog", "/data", "/terms", "/privacy", "/contact"}
 }
 
 func TestEveryPage(t *testing.T) {
@@ -89,7 +89,7 @@ func TestLinks(t *testing.T) {
 	h := open(t, dbtest.Open(t, database.SQLite))
 	id := h.publish("Will it rain in Oslo?", "1", 0.7).ID.String()
 	// The API serves these paths. The site under test doesn't have them.
-	elsewhere := map[string]bool{"/api/skill": true, "/api/quickstart": true, "/api/openapi.json": true, "/api/health": true}
+	elsewhere := map[string]bool{"/api/skill": true, "/api/quickstart": true, "/api/openapi.json": true, "/api/health": true, "/api/data": true}
 	checked := map[string]bool{}
 	for _, page := range pagesOf(id) {
 		h.get(page).doc.Find("a[href^='/'], link[href^='/'], img[src^='/']").Each(func(_ int, s *goquery.Selection) {
