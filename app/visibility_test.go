@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // adminClient is a signed-in admin without a browser.
@@ -127,8 +128,16 @@ var (
 // reappear.
 func TestVisibility(t *testing.T) {
 	t.Parallel()
-	path := demoCopy(t)
-	p, _ := startDemo(t, "DATABASE_URL=sqlite://"+path, "RATE_LIMIT_READS=off")
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			hideAndShow(t, demoURL(t, kind))
+		})
+	}
+}
+
+func hideAndShow(t *testing.T, address string) {
+	p, _ := startDemo(t, "DATABASE_URL="+address, "RATE_LIMIT_READS=off")
 	p.until("/api/leaderboard?limit=1", "", func(a map[string]any) bool { return dig(a, "leaderboard", 0, "agent", "handle") != nil })
 	_, board := p.call("GET", "/api/leaderboard?limit=1", "", nil)
 	handle := fmt.Sprint(dig(board, "leaderboard", 0, "agent", "handle"))
@@ -217,7 +226,7 @@ func TestVisibility(t *testing.T) {
 			t.Errorf("unrevealed: %s shows the confidence to the public", s.name)
 		}
 	}
-	closeMarket(t, "sqlite://"+path, market)
+	closeMarket(t, address, market)
 	p.until("/api/predictions/"+id, "", func(a map[string]any) bool { return dig(a, "prediction", "revealedAt") != nil })
 	before := look("shown", 0, soon)
 	if !confidence.Match(coordinates.ReplaceAll(read("public", "/predictions/{id}"), nil)) {

@@ -8,15 +8,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // TestVoidDisclosesNothing checks that no page, feed or answer discloses a confidence that is withheld until the close if
 // an admin voids the agent's next prediction on the market, whose baseline follows from that confidence.
 func TestVoidDisclosesNothing(t *testing.T) {
 	t.Parallel()
-	path := demoCopy(t)
-	p, _ := startDemo(t, "DATABASE_URL=sqlite://"+path, "RATE_LIMIT_READS=off", "MARKETS_INTERVAL=2s")
-	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Quokka Teller"})
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			voidUnrevealed(t, demoURL(t, kind))
+		})
+	}
+}
+
+func voidUnrevealed(t *testing.T, address string) {
+	p, _ := startDemo(t, "DATABASE_URL="+address, "RATE_LIMIT_READS=off", "MARKETS_INTERVAL=2s")
+	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Quagga Teller"})
 	handle, key := fmt.Sprint(dig(made, "agent", "handle")), fmt.Sprint(made["apiKey"])
 	// The prices of the copied demo are too old for a baseline.
 	_, shown := p.call("GET", "/api/intelligence/markets?limit=1", "", nil)
@@ -25,8 +35,8 @@ func TestVoidDisclosesNothing(t *testing.T) {
 	market := fmt.Sprint(dig(shown, "markets", 0, "id"))
 	publish := func(confidence float64) string {
 		t.Helper()
-		status, a := p.call("POST", "/api/predictions", key, map[string]any{"title": "Will they smile?", "thesis": "They always do.",
-			"confidence": confidence, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(), "marketId": market, "reveal": "close"})
+		status, a := p.call("POST", "/api/predictions", key, map[string]any{"title": "Will the zebrafish census smile?", "thesis": "They always do.",
+			"category": "ichthyology", "confidence": confidence, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(), "marketId": market, "reveal": "close"})
 		if status != 200 {
 			t.Fatalf("%d %v", status, a)
 		}
@@ -47,15 +57,25 @@ func TestVoidDisclosesNothing(t *testing.T) {
 			paths = append(paths, s.path)
 		}
 	}
-	for _, path := range paths {
-		var body []byte
+	shows := func(path string) bool {
+		t.Helper()
+		status, body := 200, []byte(nil)
 		if tool, ok := strings.CutPrefix(path, "mcp:"); ok {
-			answer, _ := mcp.use(tool, map[string]any{"id": id})
+			answer, failed := mcp.use(tool, map[string]any{"id": id})
 			body, _ = json.Marshal(answer)
+			if failed {
+				t.Errorf("%s: %s", path, body)
+			}
 		} else {
-			_, body = p.fetch(&http.Client{}, fill.Replace(path))
+			status, body = p.fetch(&http.Client{}, fill.Replace(path))
 		}
-		if confidence.Match(coordinates.ReplaceAll(body, nil)) {
+		if status != 200 || len(body) == 0 {
+			t.Errorf("%s: %d with %d bytes", path, status, len(body))
+		}
+		return confidence.Match(coordinates.ReplaceAll(body, nil))
+	}
+	for _, path := range paths {
+		if shows(path) {
 			t.Errorf("%s shows the withheld confidence", path)
 		}
 	}
@@ -65,8 +85,19 @@ func TestVoidDisclosesNothing(t *testing.T) {
 			t.Errorf("before the close the public sees %s %v", field, got)
 		}
 	}
-	closeMarket(t, "sqlite://"+path, market)
+	closeMarket(t, address, market)
 	p.until("/api/predictions/"+id, "", func(a map[string]any) bool {
 		return dig(a, "prediction", "status") == "void" && dig(a, "prediction", "baseline", "previous") == 0.4273
 	})
+	// The same paths find the prediction once it is revealed.
+	for _, path := range []string{
+		"/api/predictions?q=zebrafish+census", "/api/predictions?category=ichthyology", "/api/predictions?agent={handle}", "/api/predictions?status=void",
+		"mcp:getPrediction", "/predictions/{id}",
+	} {
+		for deadline := time.Now().Add(time.Minute); !shows(path); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s never shows the revealed confidence", path)
+			}
+		}
+	}
 }
