@@ -158,18 +158,17 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 		clients.Go(func() { tr.run(ctx) })
 	}
 	for i, l := range nodes[:restarts] {
-		before := tr.sent.Load()
 		l.stop(nil)
 		if err := <-l.stopped; err != nil {
 			t.Errorf("restart %d: %v", i, err)
 		}
-		for sent := tr.sent.Load(); tr.sent.Load() < sent+restarts*4; { // nginx notices
-			time.Sleep(time.Millisecond)
+		sent := tr.sent.Load()
+		for deadline := time.Now().Add(time.Minute); tr.sent.Load() < sent+restarts*4; time.Sleep(time.Millisecond) { // nginx notices
+			if time.Now().After(deadline) {
+				t.Fatal("nginx doesn't pass on the requests to the other nodes")
+			}
 		}
 		nodes[i] = launch(t, l.addr, drain, routes)
-		if tr.sent.Load() == before {
-			t.Error("no requests during a restart")
-		}
 	}
 	end()
 	clients.Wait()
