@@ -17,34 +17,6 @@ func near(t *testing.T, name string, got, want, within float64) {
 
 // The tests of this file check the worked numbers of the specification.
 
-func TestWorkedBaseline(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		p                       float64
-		before, after, previous *float64
-		q                       float64
-		ok                      bool
-	}{
-		{.7, at(.6), at(.65), nil, .65, true},
-		{.62, at(.6), at(.65), nil, .62, true},
-		{.5, at(.6), at(.65), nil, .6, true},
-		{.7, at(.6), at(.6), at(.7), .7, true},
-		{.8, at(.6), at(.6), at(.7), .7, true},
-		{.65, at(.6), at(.6), at(.7), .65, true},
-		{.5, at(.6), at(.6), at(.7), .6, true},
-		{.7, nil, at(.6), nil, .6, true}, // without a price before, only the price after counts
-		{.7, at(.6), nil, at(.5), 0, false},
-	} {
-		q, ok := clamp(c.p, c.before, c.after, c.previous)
-		if q != c.q || ok != c.ok {
-			t.Errorf("clamp(%v) = %v, %v; want %v, %v", c.p, q, ok, c.q, c.ok)
-		}
-		if q == c.p && ok && Edge(c.p, q, 1) != 0 {
-			t.Errorf("the edge of %v at its own baseline isn't 0", c.p)
-		}
-	}
-}
-
 func TestWorkedEdge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ p, q, y, want float64 }{
