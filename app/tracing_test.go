@@ -212,14 +212,12 @@ func TestCollectorInTrouble(t *testing.T) {
 			}
 			p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, delay}, "serve", "--no-worker")
 			for range 20 {
-				begin := time.Now()
-				if status, _ := p.call("GET", "/api/leaderboard", "", nil); status != 200 || time.Since(begin) > 30*time.Second {
-					t.Fatalf("%d after %s", status, time.Since(begin))
+				if status, answer := p.call("GET", "/api/leaderboard", "", nil); status != 200 {
+					t.Fatalf("%d %v", status, answer)
 				}
 			}
-			begin := time.Now()
-			if code := p.stop(syscall.SIGTERM); code != 0 || time.Since(begin) > 30*time.Second {
-				t.Errorf("stop: exit code %d after %s:\n%s", code, time.Since(begin), p.out)
+			if code := p.stop(syscall.SIGTERM); code != 0 {
+				t.Errorf("stop: exit code %d:\n%s", code, p.out)
 			}
 			if name == "well" {
 				good.wait("GET /api/leaderboard")

@@ -62,13 +62,26 @@ func ofRequest() bool {
 type bench struct {
 	*service
 	counter
-	ahead atomic.Int64 // added to the real clock
+	ahead  atomic.Int64              // added to the real clock
+	frozen atomic.Pointer[time.Time] // what the clock shows once it stands still
+	logged lockedBuffer
 
 	mu      sync.Mutex
 	markets []market.Market
 }
 
-func (b *bench) now() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
+func (b *bench) now() time.Time {
+	if at := b.frozen.Load(); at != nil {
+		return *at
+	}
+	return time.Now().Add(time.Duration(b.ahead.Load()))
+}
+
+// freeze stops the clock, so that no copy in memory expires during the rest of the test.
+func (b *bench) freeze() {
+	at := b.now()
+	b.frozen.Store(&at)
+}
 
 func (b *bench) Top(context.Context, int) (source.Markets, error) {
 	b.mu.Lock()
@@ -203,6 +216,7 @@ func TestWarmAnswersAskNothing(t *testing.T) {
 		b.register(t, "Bea")
 		id := b.publish(t, key, "rain", nil)
 		b.look(t, key)
+		b.freeze()
 		for _, path := range keptReads(id) {
 			first := b.do(t, call{path: path}).fine()
 			before := b.n.Load()
@@ -231,6 +245,7 @@ func TestEqualQuestionsShareAnAnswer(t *testing.T) {
 		key := b.register(t, "Ada")
 		b.publish(t, key, "rain", nil)
 		b.look(t, key)
+		b.freeze()
 		for _, forms := range [][]string{
 			{"/api/predictions", "/api/predictions?limit=24", "/api/predictions?sort=createdAt", "/api/predictions?q=", "/api/predictions?limit=024&utm_source=x"},
 			{"/api/predictions?category=General&agent=ada", "/api/predictions?agent=ada&category=general", "/api/predictions?agent=ada&category=GENERAL&_=1"},
@@ -520,6 +535,7 @@ func TestMissesShareOneLoad(t *testing.T) {
 		key := b.register(t, "Ada")
 		b.publish(t, key, "rain", nil)
 		b.look(t, key)
+		b.freeze()
 		load := func(callers int, path string) int64 {
 			before := b.n.Load()
 			var wg sync.WaitGroup

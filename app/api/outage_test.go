@@ -36,7 +36,7 @@ func startBenchAt(t *testing.T, address string, change ...func(*config.Config)) 
 	b := &bench{}
 	b.fill()
 	cfg := configure(t, backends[0], append(change, func(c *config.Config) { c.DatabaseURL = address })...)
-	b.service = run(t, cfg, app.Options{Now: b.now}, func(a *app.App) { a.Markets.Source = b })
+	b.service = run(t, cfg, app.Options{Now: b.now, Log: &b.logged}, func(a *app.App) { a.Markets.Source = b })
 	b.tick(t)
 	return b
 }

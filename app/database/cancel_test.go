@@ -42,7 +42,7 @@ func TestCancel(t *testing.T) {
 			if err := db.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
 				t.Fatal(err)
 			}
-			ctx, giveUp := context.WithTimeout(t.Context(), 3*time.Second)
+			ctx, giveUp := context.WithTimeout(t.Context(), 10*time.Second)
 			defer giveUp()
 			ended := make(chan error, 1)
 			go func() {

@@ -377,16 +377,11 @@ func TestFrozenRedis(t *testing.T) {
 	server.Freeze()
 	for range 3 {
 		before := asked.count.Load()
-		began := time.Now()
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(one)
 		}
 		all.Wait()
-		// The requests that began before the first failure have waited at the same time.
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("100 requests took %s", took)
-		}
 		n, longest := asked.count.Load()-before, time.Duration(asked.longest.Load())
 		if n < 1 || longest > 50*time.Millisecond {
 			t.Errorf("asked %d times, for up to %s", n, longest)

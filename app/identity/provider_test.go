@@ -336,11 +336,7 @@ func TestHangingProvider(t *testing.T) {
 		io.Copy(io.Discard, r.Body) // only then does the server notice that the client left
 		<-r.Context().Done()
 	})
-	began := time.Now()
 	n.want(t, "slow-1", noAnswer)
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("a hanging provider took %s", took)
-	}
 	for i := range 10 {
 		n.want(t, fmt.Sprint("slow-2", i), noAnswer)
 	}

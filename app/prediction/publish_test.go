@@ -551,41 +551,6 @@ func TestRepeatWaitsForTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// TestRepeatsWaitNoLongerForWantOfConnections checks that the time a repeat waits for a connection counts
-// towards its wait for the first answer.
-func TestRepeatsWaitNoLongerForWantOfConnections(t *testing.T) {
-	t.Parallel()
-	const repeats, wait = 10, 500 * time.Millisecond
-	db := dbtest.Open(t, database.Postgres)
-	d := open(t, db)
-	d.HeldWait(wait)
-	db.SetMaxOpenConns(2) // one for the first request, one for all repeats
-	first, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer first.Rollback()
-	d.holdTally(t, first)
-	if _, err := first.ExecContext(t.Context(), "INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?, 'k', ?, ?, ?)",
-		d.agent.ID, []byte("a"), []byte("first"), start); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	var wg sync.WaitGroup
-	for range repeats {
-		wg.Go(func() {
-			_, _, err := d.publish(t, draft(nil), func(s *prediction.Submission) { s.IdempotencyKey = "k" })
-			if err == nil || problem.As(err).Code != "unavailable" {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if took := time.Since(began); took > repeats*wait/2 {
-		t.Errorf("%d repeats took %s, want about one wait of %s", repeats, took, wait)
-	}
-}
-
 // holdTally locks the row that every transaction locks before it publishes for the agent.
 func (d *author) holdTally(t *testing.T, tx bun.Tx) {
 	t.Helper()
