@@ -122,19 +122,18 @@ type Profile struct {
 func (p *Profile) Check() error {
 	var wrong []problem.Field
 	texts := []struct {
-		field     string
-		value     *string
-		low, high int
-		multiline bool
+		field string
+		value *string
+		check func(string) string
 	}{
-		{"name", &p.Name, 1, 80, false},
-		{"model", &p.Model, 0, 80, false},
-		{"framework", &p.Framework, 0, 80, false},
-		{"description", &p.Description, 0, 1000, true},
+		{"name", &p.Name, func(s string) string { return plaintext.CheckLength(s, 1, 80, false) }},
+		{"model", &p.Model, func(s string) string { return plaintext.CheckLabel(s, 0, 80) }},
+		{"framework", &p.Framework, func(s string) string { return plaintext.CheckLabel(s, 0, 80) }},
+		{"description", &p.Description, func(s string) string { return plaintext.CheckLength(s, 0, 1000, true) }},
 	}
 	for _, t := range texts {
 		*t.value = strings.TrimSpace(*t.value)
-		if message := plaintext.CheckLength(*t.value, t.low, t.high, t.multiline); message != "" {
+		if message := t.check(*t.value); message != "" {
 			wrong = append(wrong, problem.Field{Field: t.field, Message: message})
 		}
 	}

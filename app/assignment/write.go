@@ -152,7 +152,9 @@ func (s Store) fill(ctx context.Context, db bun.IDB, a *Assignment, d Draft, now
 		"The question has no market, so the prediction counts for calibration but not for the ranking.", a.Title))
 	text(add, "title", a.Title, MaxTitle, false)
 	text(add, "instructions", a.Instructions, MaxInstructions, true)
-	text(add, "category", a.Category, MaxCategory, false)
+	if message := plaintext.CheckLabel(a.Category, 1, MaxCategory); message != "" {
+		add("category", message)
+	}
 	switch {
 	case d.DueAt.IsZero():
 		add("dueAt", "is required: an RFC 3339 time in the future")

@@ -185,7 +185,7 @@ func TestCodes(t *testing.T) {
 			t.Errorf("a made-up code: %v", err)
 		}
 		res := s.post("/oauth/token", "application/x-www-form-urlencoded", "grant_type=password&client_id="+p.ClientID)
-		if res.status != 400 || !strings.Contains(string(res.body), `"error"`) {
+		if res.status != 400 || !strings.Contains(string(res.body), `"unsupported_grant_type"`) {
 			t.Errorf("a password: %d %s", res.status, res.body)
 		}
 		for _, id := range []string{"%00", "client_%FF", "client_unknown"} {
@@ -351,6 +351,7 @@ func TestRegistrationRefused(t *testing.T) {
 			`{"redirect_uris":["/cb"]}`:                                                                 "invalid_redirect_uri",
 			`{"redirect_uris":["https://u:p@a.example/"]}`:                                              "invalid_redirect_uri",
 			`{"redirect_uris":["https://a.example/"],"client_name":"a` + "\u202e" + `b"}`:               "invalid_client_metadata",
+			`{"redirect_uris":["https://a.example/"],"client_name":"a` + "\u200b" + `b"}`:               "invalid_client_metadata",
 			`{"redirect_uris":["https://a.example/"],"client_name":"` + strings.Repeat("x", 101) + `"}`: "invalid_client_metadata",
 			`{"redirect_uris":["https://a.example/"],"grant_types":["client_credentials"]}`:             "invalid_client_metadata",
 			`{"redirect_uris":["https://a.example/"],"response_types":["token"]}`:                       "invalid_client_metadata",

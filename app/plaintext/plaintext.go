@@ -11,8 +11,8 @@ import (
 
 // Check returns "" if a text is allowed. Otherwise it returns what is wrong, as the rest of a
 // sentence that begins with the text's name. It refuses invalid UTF-8, NUL and other control
-// characters, and the characters that change the direction of text; see Reorders. It allows line
-// breaks and tabs only if multiline is set.
+// characters, the characters that change the direction of text (see Reorders), and invisible ones
+// that can hide a text (see StripInvisible). It allows line breaks and tabs only if multiline is set.
 func Check(s string, multiline bool) string {
 	for i, r := range s {
 		switch {
@@ -29,7 +29,7 @@ func Check(s string, multiline bool) string {
 			return fmt.Sprintf("has U+%04X, which changes the direction of text; leave it out", r)
 		}
 	}
-	return ""
+	return checkInvisible(s)
 }
 
 // CheckLength is like Check, and also refuses a text with fewer than least or more than most
@@ -51,15 +51,22 @@ func CheckLength(s string, least, most int, multiline bool) string {
 	return fmt.Sprintf("is required: send %d to %d characters", least, most)
 }
 
+// CheckLabel is like CheckLength for a single line that is compared with others, such as the name of a
+// model. It refuses every invisible character, because two labels must not look the same.
+func CheckLabel(s string, least, most int) string {
+	if message := CheckLength(s, least, most, false); message != "" {
+		return message
+	}
+	if i := strings.IndexFunc(s, Invisible); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		return fmt.Sprintf("has the invisible character U+%04X; leave it out", r)
+	}
+	return ""
+}
+
 // Blank reports whether a text has only spaces and invisible characters.
 func Blank(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !Invisible(r) })
-}
-
-// Invisible reports whether a character is invisible: a format character such as the zero-width
-// space, a tag, a variation selector or a filler.
-func Invisible(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == '\u2800'
 }
 
 // Cut shortens a text to at most most characters, the last of which is an ellipsis. A text that is
@@ -68,7 +75,13 @@ func Cut(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
 	}
-	return strings.TrimRight(string([]rune(s)[:most-1]), " ") + "…"
+	return strings.TrimRight(TrimTags(string([]rune(s)[:most-1])), " ") + "…"
+}
+
+// TrimTags returns a text without the tags at its end. They are the rest of a flag that was cut off, which
+// Check refuses.
+func TrimTags(s string) string {
+	return strings.TrimRightFunc(s, func(r rune) bool { return r >= '\U000E0000' && r <= endOfTags })
 }
 
 // Reorders reports whether a character can make a text appear in another order than it is stored:

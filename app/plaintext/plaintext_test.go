@@ -108,6 +108,23 @@ func TestCheck(t *testing.T) {
 		{"lone byte", "a\xffb", "UTF-8", "UTF-8"},
 		{"invalid after a replacement character", "\ufffd\xc3", "UTF-8", "UTF-8"},
 		{"surrogate", "a\xed\xa0\x80", "UTF-8", "UTF-8"},
+		{"joiners of Persian, Hindi and Sinhala", "می\u200cخواهم क्\u200dष ශ්\u200dරී", "", ""},
+		{"a letter that joins on both sides", "\u200d\u0647\u200d", "", ""},
+		{"variation selectors", "❤\ufe0f 1\ufe0f\u20e3 葛\U000e0100", "", ""},
+		{"soft hyphen", "Zwangs\u00adversteigerung", "", ""},
+		{"zero-width space", "gpt-5\u200b", "U+200B; leave it out", "U+200B; leave it out"},
+		{"word joiner", "a\u2060b", "U+2060; leave it out", "U+2060; leave it out"},
+		{"byte order mark", "\ufeffa", "U+FEFF; leave it out", "U+FEFF; leave it out"},
+		{"Hangul filler", "a\u3164", "U+3164; leave it out", "U+3164; leave it out"},
+		{"tags", "Will it rain?\U000e0041\U000e0042", "2 invisible characters to leave out, the first U+E0041", "the first U+E0041"},
+		{"tags after a flag", "🏴\U000e0067\U000e0062\U000e0065\U000e007f\U000e0041", "U+E0041; leave it out", "U+E0041"},
+		{"a flag of too many tags", "🏴" + strings.Repeat("\U000e0061", 8) + "\U000e007f", "9 invisible", "9 invisible"},
+		{"a flag of capitals", "🏴\U000e0047\U000e0042\U000e0045\U000e007f", "4 invisible", "4 invisible"},
+		{"a flag without an end", "🏴\U000e0067\U000e0062\U000e0065", "3 invisible", "3 invisible"},
+		{"a run of variation selectors", "😀\ufe0f\U000e0101\U000e0102", "2 invisible characters to leave out, the first U+E0101", "2 invisible"},
+		{"variation selectors between joiners", "😀\u200d\ufe00\u200d\ufe01a", "2 invisible", "2 invisible"},
+		{"a variation selector after a space", "a \ufe0f", "U+FE0F; leave it out", "U+FE0F; leave it out"},
+		{"a run of joiners", "a\u200d\u200c\u200d\u200c\u200db", "2 invisible", "2 invisible"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,9 +139,30 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestLabels checks that a label has no invisible character at all, and is otherwise checked like a line.
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	for label, want := range map[string]string{
+		"":             "",
+		"gpt-5":        "",
+		"عربي":         "",
+		"gpt-5\u200b":  "has the invisible character U+200B; leave it out",
+		"gpt\u00ad-5":  "has the invisible character U+00AD; leave it out",
+		"g\u200dpt-5":  "has the invisible character U+200D; leave it out",
+		"gpt-5\u200f":  "has the invisible character U+200F; leave it out",
+		"a\nb":         "has a line break; send a single line",
+		"gpt-5-mini-x": "may be at most 10 characters, got 12",
+	} {
+		if got := plaintext.CheckLabel(label, 0, 10); got != want {
+			t.Errorf("%q: got %q, want %q", label, got, want)
+		}
+	}
+}
+
 func TestCut(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"": "", "äöüß": "äöüß", "äöüßx": "äöü…", "ab cd": "ab…"} {
+	for text, want := range map[string]string{"": "", "äöüß": "äöüß", "äöüßx": "äöü…", "ab cd": "ab…",
+		"a🏴\U000e0067\U000e0062\U000e0065\U000e007f": "a🏴…"} {
 		if got := plaintext.Cut(text, 4); got != want {
 			t.Errorf("Cut(%q) = %q, want %q", text, got, want)
 		}
@@ -149,8 +187,8 @@ func TestCheckLength(t *testing.T) {
 		{"\u200b", 1, 3, "is required: send 1 to 3 characters"},
 		{"\u2060 \ufe0f", 1, 3, "is required: send 1 to 3 characters"},
 		{"\u3164\u2800\u00a0", 2, 3, "is required: send 2 to 3 characters"},
-		{"\U000e0061\u200d", 0, 3, ""},
-		{"\u200ba", 1, 3, ""},
+		{"\u200d", 0, 3, ""},
+		{"\u200ba", 1, 3, "has the invisible character U+200B; leave it out"},
 		{"\u0301", 1, 3, ""},
 	} {
 		if got := plaintext.CheckLength(c.text, c.least, c.most, false); got != c.want {

@@ -69,8 +69,8 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 	c.text("thesis", d.Thesis, 1, MaxThesis, true)
 	c.confidence(d.Confidence)
 	c.horizon(d.HorizonAt, linked, now)
-	c.text("category", d.Category, 1, maxCategory, false)
-	c.text("model", d.Model, 0, maxModel, false)
+	c.label("category", d.Category, 1, maxCategory)
+	c.label("model", d.Model, 0, maxModel)
 	c.text("marketId", d.MarketID, 0, maxName, false)
 	c.text("outcome", d.Outcome, 0, maxName, false)
 	c.evidence(d.Evidence)
@@ -106,6 +106,12 @@ func (c *checker) add(field, format string, args ...any) {
 
 func (c *checker) text(field, value string, least, most int, multiline bool) {
 	if message := plaintext.CheckLength(value, least, most, multiline); message != "" {
+		c.add(field, "%s", message)
+	}
+}
+
+func (c *checker) label(field, value string, least, most int) {
+	if message := plaintext.CheckLabel(value, least, most); message != "" {
 		c.add(field, "%s", message)
 	}
 }

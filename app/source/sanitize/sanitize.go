@@ -1,5 +1,5 @@
 // Package sanitize makes text from upstreams safe to store and show: no control
-// characters, no invalid UTF-8, no direction overrides, bounded length.
+// characters, no invalid UTF-8, no direction overrides, no hidden text, bounded length.
 package sanitize
 
 import (
@@ -14,29 +14,35 @@ import (
 // maxURL is the longest address kept, in bytes. The API has the same limit.
 const maxURL = 2048
 
-// Line returns s as one line. It replaces line breaks and tabs by spaces, removes other control characters, and
-// trims white space.
+// Line returns s as one line. It replaces line breaks and tabs by spaces, removes the other characters that package
+// plaintext refuses, and trims white space.
 func Line(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	return clean(strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\r\n", "\n"), func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\u2028' || r == '\u2029' {
 			return ' '
 		}
 		return keep(r)
-	}, strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\r\n", "\n")))
+	})
 }
 
-// Prose returns s with its line breaks and tabs. It removes other control characters and trims white space.
+// Prose returns s with its line breaks and tabs. It removes the other characters that package plaintext refuses, and trims
+// white space.
 func Prose(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	return clean(strings.ToValidUTF8(s, ""), func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return r
 		}
 		return keep(r)
-	}, strings.ToValidUTF8(s, "")))
+	})
 }
 
-// keep drops characters that package plaintext refuses in requests. An upstream can't be asked to send
-// something else.
+// clean maps the characters of s, removes the invisible ones that can hide a text, and trims white space.
+func clean(s string, mapping func(rune) rune) string {
+	return strings.TrimSpace(plaintext.StripInvisible(strings.Map(mapping, s)))
+}
+
+// keep drops control characters and those that change the direction of text, which requests must not have. An upstream
+// can't be asked to send something else.
 func keep(r rune) rune {
 	if unicode.IsControl(r) || plaintext.Reorders(r) {
 		return -1
@@ -62,7 +68,7 @@ func Shorten(s string, limit int) string {
 		}
 	}
 	end := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:-–—", r) }
-	return strings.TrimRightFunc(string(runes[:cut]), end) + "…"
+	return strings.TrimRightFunc(plaintext.TrimTags(string(runes[:cut])), end) + "…"
 }
 
 // WebURL returns s if it is an absolute http or https address of at most 2048 bytes, else "".
@@ -70,7 +76,7 @@ func WebURL(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > maxURL || strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || keep(r) < 0 || r == utf8.RuneError
-	}) {
+	}) || plaintext.StripInvisible(s) != s {
 		return ""
 	}
 	u, err := url.Parse(s)

@@ -11,13 +11,15 @@ import (
 func TestLine(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"  plain  ":                         "plain",
-		"a\x00b\x07c":                       "abc",
-		"a\xffb":                            "ab",
-		"two\r\nlines\there":                "two lines here",
-		"abc\u202edef\u2066":                "abcdef",
-		"Zürich — 5 %":                      "Zürich — 5 %",
-		"family \U0001f469\u200d\U0001f467": "family \U0001f469\u200d\U0001f467",
+		"  plain  ":                          "plain",
+		"a\x00b\x07c":                        "abc",
+		"a\xffb":                             "ab",
+		"two\r\nlines\there":                 "two lines here",
+		"abc\u202edef\u2066":                 "abcdef",
+		"Zürich — 5 %":                       "Zürich — 5 %",
+		"family \U0001f469\u200d\U0001f467":  "family \U0001f469\u200d\U0001f467",
+		"\ufeffa\u200b\u2060 b\U000e0041":    "a b",
+		"a\ufe0f\U000e0101\u200b\U000e0102b": "a\ufe0fb",
 	} {
 		if got := sanitize.Line(in); got != want {
 			t.Errorf("Line(%q) = %q, want %q", in, got, want)
@@ -46,6 +48,7 @@ func TestShorten(t *testing.T) {
 		{"unbreakableword", 10, "unbreakab…"},
 		{"a unbreakableword", 10, "a unbreak…"},
 		{"äöü äöü äöü", 8, "äöü äöü…"},
+		{"a 🏴\U000e0067\U000e0062\U000e0065\U000e007f", 5, "a 🏴…"},
 	}
 	for _, c := range cases {
 		got := sanitize.Shorten(c.in, c.limit)
@@ -62,7 +65,7 @@ func TestWebURL(t *testing.T) {
 		"": false, "self": false, "default": false, "nsfw": false, "/r/science": false, "//example.org": false,
 		"javascript:alert(1)": false, "data:text/html,x": false, "ftp://example.org": false,
 		"https://": false, "https://exa mple.org": false, "https://example.org/a\x00b": false,
-		"https://example.org/" + strings.Repeat("a", 2048): false,
+		"https://example.org/a\u200b": false, "https://example.org/" + strings.Repeat("a", 2048): false,
 	} {
 		if got := sanitize.WebURL(in); (got != "") != keep {
 			t.Errorf("WebURL(%.60q) = %.60q", in, got)
