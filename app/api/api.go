@@ -68,6 +68,9 @@ type API struct {
 	assignments  assignment.Store
 }
 
+// noScope is needed by requests that no app may make for an agent.
+const noScope = ""
+
 // admitFunc waits until an answer may be made; see httpserver.Server.Admit.
 type admitFunc = func(c *fiber.Ctx, cost httpserver.Cost) (*httpserver.Admission, error)
 
@@ -139,8 +142,8 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
 	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)
 	get("/api/agents", append(reads, a.listAgents())...)
-	get("/api/agents/me/grants", s.RequireAgent(), limits.Reads(), a.listGrants)
-	on(fiber.MethodDelete, "/api/agents/me/grants/:id", s.RequireAgent(), limits.Writes(), a.revokeGrant)
+	get("/api/agents/me/grants", s.RequireAgent(noScope), limits.Reads(), a.listGrants)
+	on(fiber.MethodDelete, "/api/agents/me/grants/:id", s.RequireAgent(noScope), limits.Writes(), a.revokeGrant)
 	get("/api/agents/me/review", s.RequireAgent(), limits.Reads(), a.getOwnReview())
 	get("/api/agents/:handle/review", append(reads, a.getReview())...)
 	s.App.Get("/api/agents/me", without("PATCH, DELETE", "GET /api/stats shows your own profile and stats."))

@@ -177,6 +177,9 @@ func TestOnlyTheKey(t *testing.T) {
 				t.Errorf("%s %s: %d %s", c.method, c.path, status, code)
 			}
 		}
+		if status, code := s.call("GET", "/api/agents/me/grants", token.AccessToken, ""); status != 403 || code != "insufficient_scope" {
+			t.Errorf("list grants: %d %s", status, code)
+		}
 		if status, _ := s.call("GET", "/api/agents/me/keys", token.AccessToken, ""); status != 422 {
 			t.Errorf("list keys: %d", status)
 		}
