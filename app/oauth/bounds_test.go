@@ -211,7 +211,7 @@ func TestRenewalsCountAsWrites(t *testing.T) {
 }
 
 // TestMadeUpTokens checks that a made-up code or token waits for no other writer, and counts as a failed credential of
-// its address.
+// its address. A wrong grant_type waits for none either.
 func TestMadeUpTokens(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
@@ -227,6 +227,8 @@ func TestMadeUpTokens(t *testing.T) {
 			}{
 				{"/oauth/token", "grant_type=authorization_code&code=" + agent.NewCode(), 400, `"invalid_grant"`},
 				{"/oauth/token", "grant_type=refresh_token&refresh_token=" + refresh, 400, `"invalid_grant"`},
+				{"/oauth/token", "grant_type=password", 400, `"unsupported_grant_type"`},
+				{"/oauth/token", "refresh_token=" + refresh, 400, `"invalid_request"`},
 				{"/oauth/revoke", "token=" + refresh, 200, "{}"},
 				{"/oauth/revoke", "token=" + agent.NewAccessToken(), 200, "{}"},
 			} {

@@ -15,6 +15,9 @@ import (
 // grant's agent before it stores anything. If count refuses, the code or refresh token isn't used. Errors are *Error,
 // or the refusal of count.
 func (s *Server) Token(ctx context.Context, r *http.Request, count func(*agent.Agent) error) (map[string]any, error) {
+	if refusal := checkGrantType(r.PostFormValue("grant_type")); refusal != nil {
+		return nil, refusal
+	}
 	if stored, err := s.stored(ctx, r); err != nil {
 		return nil, s.outcome(ctx, nil, err)
 	} else if !stored {
@@ -50,6 +53,17 @@ func (s *Server) Token(ctx context.Context, r *http.Request, count func(*agent.A
 		return nil, limit
 	}
 	return tokens, s.outcome(ctx, refused, err)
+}
+
+// checkGrantType refuses requests that no transaction could answer.
+func checkGrantType(grantType string) error {
+	switch grantType {
+	case "authorization_code", "refresh_token":
+		return nil
+	case "":
+		return refuse("invalid_request", "grant_type is missing: send authorization_code or refresh_token.")
+	}
+	return refuse("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.")
 }
 
 // stored reports whether the code or the refresh token of a request is one of ours. It reads outside a transaction, so
