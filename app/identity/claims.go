@@ -10,7 +10,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// skew is the largest allowed difference between the provider's clock and ours.
+// skew is the largest allowed difference between the provider's clock and ours. It doesn't make a key valid after its
+// exp, because no session could start with it.
 const skew = 60 * time.Second
 
 // errInvalid means that the key is unknown, expired or revoked.
@@ -79,7 +80,7 @@ func scopesOf(all map[string]any) (scopes []string) {
 // check returns errInvalid unless an active key is within its validity period and from our issuer.
 func (c claims) check(issuer string, now time.Time) error {
 	switch {
-	case !c.expires.IsZero() && !now.Before(c.expires.Add(skew)),
+	case !c.expires.IsZero() && !now.Before(c.expires),
 		c.notBefore.After(now.Add(skew)),
 		c.saidIssuer != "" && c.saidIssuer != issuer:
 		return errInvalid

@@ -54,18 +54,35 @@ func isJWT(key string) bool {
 }
 
 // verifyJWT checks a JWT's signature and reads its claims. The JWT must have an expiry: the provider is
-// never asked about it, so nothing else would end it.
+// never asked about it, so nothing else would end it. If the expiry or the issuer is missing, the claims come with
+// errInvalid.
 func (p *provider) verifyJWT(ctx context.Context, ends *endpoints, token string, now time.Time) (claims, error) {
 	_, all, err := p.signed(ctx, ends, token, now)
 	if err != nil {
 		return claims{}, err
 	}
 	c, err := claimsFrom(all, ends.issuer, p.Config.IdentityOwnerClaim)
-	// An unreadable claim is a fault of the key, not of the provider.
-	if err != nil || c.expires.IsZero() || c.saidIssuer == "" {
+	if err != nil { // an unreadable claim is a fault of the key, not of the provider
 		return claims{}, errInvalid
 	}
+	if c.expires.IsZero() || c.saidIssuer == "" {
+		return c, errInvalid
+	}
 	return c, nil
+}
+
+// missing returns the first claim that a key that is a JWT must have and doesn't, or "". Without an audience, it may have
+// been made for any service (RFC 9068, section 2.2).
+func (c claims) missing() string {
+	switch {
+	case c.expires.IsZero():
+		return "expiry (exp)"
+	case c.saidIssuer == "":
+		return "issuer (iss)"
+	case len(c.audience) == 0:
+		return "audience (aud)"
+	}
+	return ""
 }
 
 // signed returns the text that the provider has signed, and its claims. It returns errInvalid if the key

@@ -169,8 +169,8 @@ func (p *provider) inquire(ctx context.Context, key string, now time.Time) (find
 	var c claims
 	if isJWT(key) && ends.keys != "" {
 		c, err = p.verifyJWT(ctx, ends, key, now)
-		if err == nil && len(c.audience) == 0 { // it may have been made for any service (RFC 9068, section 2.2)
-			p.Log.Warn("a JWT of the identity provider was refused because it names no audience (aud)", "subject", c.subject)
+		if missing := c.missing(); missing != "" && c.subject != "" { // without a subject, nothing could be read
+			p.Log.Warn("a JWT of the identity provider was refused because it names no "+missing, "subject", c.subject)
 			err = errInvalid
 		}
 	} else {

@@ -53,8 +53,8 @@ func TestKeysOfAProvider(t *testing.T) {
 		{"one scope of two", "", "forecast admin", notEnabled, notEnabled, good},
 		{"no scope", "pulsecast", "forecast", notEnabled, notEnabled, with(good, "scope", nil)},
 		{"scopes as a list", "", "forecast", "ada", "ada", with(good, "scope", nil, "scp", []string{"forecast"})},
-		{"expired", "pulsecast", "", invalid, invalid, with(good, "exp", now-61)},
-		{"expired within the skew", "pulsecast", "", "ada", "ada", with(good, "exp", now-59)},
+		{"expired", "pulsecast", "", invalid, invalid, with(good, "exp", now)},
+		{"about to expire", "pulsecast", "", "ada", "ada", with(good, "exp", now+1)},
 		{"no expiry", "pulsecast", "", "ada", invalid, with(good, "exp", nil)},
 		{"expiry beyond all dates", "pulsecast", "", "ada", "ada", with(good, "exp", 1e300)},
 		{"expiry below all dates", "pulsecast", "", invalid, invalid, with(good, "exp", -1e300)},
@@ -481,17 +481,41 @@ func TestSecretInBody(t *testing.T) {
 	n.want(t, "opaque", "ada")
 }
 
-// TestJWTWithoutAudienceIsLogged checks that the log tells an operator why a JWT is refused.
-func TestJWTWithoutAudienceIsLogged(t *testing.T) {
+// TestIncompleteJWTsAreLogged checks that the log tells an operator why a JWT is refused.
+func TestIncompleteJWTsAreLogged(t *testing.T) {
 	t.Parallel()
 	provider := newScripted(t)
 	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
-	claims := fields{"iss": provider.URL, "sub": "s1", "username": "ada", "scope": "f", "exp": n.clock.now().Unix() + 600}
-	n.want(t, provider.jwt(claims), invalid)
-	if log := n.log.String(); !strings.Contains(log, "names no audience") || !strings.Contains(log, "subject=s1") {
-		t.Errorf("the log doesn't say why: %s", log)
+	claims := fields{"iss": provider.URL, "username": "ada", "scope": "f", "aud": "pulsecast", "exp": n.clock.now().Unix() + 600}
+	for name, says := range map[string]string{"exp": "expiry (exp)", "iss": "issuer (iss)", "aud": "audience (aud)"} {
+		n.want(t, provider.jwt(with(claims, name, nil, "sub", "without-"+name)), invalid)
+		if log := n.log.String(); !strings.Contains(log, "names no "+says+`" subject=without-`+name) {
+			t.Errorf("the log doesn't say why: %s", log)
+		}
 	}
-	n.want(t, provider.jwt(with(claims, "aud", "pulsecast")), "ada")
+	n.want(t, provider.jwt(with(claims, "sub", "s1")), "ada")
+}
+
+// TestSessionAtExpiry checks that a key starts a session as long as other calls accept it, however long ago it was checked.
+func TestSessionAtExpiry(t *testing.T) {
+	t.Parallel()
+	provider := newScripted(t)
+	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
+	exp := n.clock.now().Add(30 * time.Second)
+	claims := fields{"active": true, "iss": provider.URL, "sub": "s1", "username": "ada", "scope": "f", "aud": "pulsecast", "exp": exp.Unix()}
+	keys := []string{provider.key(body(t, claims)), provider.jwt(claims)}
+	n.clock.advance(29 * time.Second)
+	for _, key := range keys {
+		n.want(t, key, "ada")
+		n.session(t, key)
+	}
+	n.clock.advance(time.Second)
+	for _, key := range keys {
+		n.want(t, key, invalid)
+		if _, _, err := n.StartSession(t.Context(), key, nil, nil); problem.As(err).Code != problem.CodeInvalidCredentials.Name {
+			t.Errorf("a session at the expiry: %v", err)
+		}
+	}
 }
 
 func TestNoAudienceIsWarnedOf(t *testing.T) {
