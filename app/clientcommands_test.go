@@ -164,7 +164,7 @@ func useCommands(t *testing.T, p *process) {
 	said := []string{"publish", "--market", id, "--outcome", outcome, "--thesis", "Because."}
 	a.says(2, "add --yes", "", append(said, "--confidence", "0.72")...)
 	a.says(3, "0.72", "", append(said, "--confidence", "72", "--yes")...)
-	a.says(3, "reveal is empty", "", append(said, "--confidence", "0.72", "--yes", "--reveal", "")...)
+	a.says(2, "--reveal: is empty", "", append(said, "--confidence", "0.72", "--yes", "--reveal", "")...)
 	a.says(0, "Dry run", "", append(said, "--confidence", "0.72", "--dry-run")...)
 	a.says(0, "33.33 % that", "", append(said, "--confidence", "0.333333", "--dry-run")...)
 	first := a.answered(append(said, "--confidence", "0.72", "--yes", "--idempotency-key", "one", "--evidence", "A page=https://example.org/?a=b")...)

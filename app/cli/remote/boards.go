@@ -20,7 +20,7 @@ func (a *assignmentsCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return err
 	}
-	r := client.Request{Path: "/api/assignments", Query: parameters("limit", strconv.Itoa(a.Limit))}
+	r := client.Request{Path: "/api/assignments", Query: parameters("limit", number(a.Limit))}
 	return show(ctx, &a.connection, t, call, r, t.printAssignments)
 }
 
@@ -54,8 +54,8 @@ type leaderboardCommand struct {
 	connection
 	Limit    int    `default:"24" help:"Largest number to show, 1 to 100."`
 	Window   string `default:"all" enum:"30d,90d,365d,all" help:"Days that count: ${enum}."`
-	Category string `help:"Only this category."`
-	Model    string `help:"Only agents that declare this model."`
+	Category value  `help:"Only this category."`
+	Model    value  `help:"Only agents that declare this model."`
 }
 
 // Run prints a board.
@@ -64,7 +64,7 @@ func (l *leaderboardCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return err
 	}
-	query := parameters("limit", strconv.Itoa(l.Limit), "window", l.Window, "category", l.Category, "model", l.Model)
+	query := parameters("limit", number(l.Limit), "window", value(l.Window), "category", l.Category, "model", l.Model)
 	return show(ctx, &l.connection, t, call, client.Request{Path: "/api/leaderboard", Query: query}, t.printLeaderboard)
 }
 

@@ -17,7 +17,7 @@ import (
 type exportCommand struct {
 	connection
 	Format string `default:"jsonl" enum:"jsonl,csv" help:"Format of the file: ${enum}."`
-	Output string `short:"o" placeholder:"FILE" help:"File to write; default: the standard output."`
+	Output value  `short:"o" placeholder:"FILE" help:"File to write; default: the standard output."`
 }
 
 // Run writes the agent's data. The file appears only once it is complete.
@@ -37,7 +37,7 @@ func (e *exportCommand) Run(ctx context.Context, t *Terminal) error {
 	if e.Output == "" {
 		err = write(t.Out)
 	} else {
-		err = writeWhole(e.Output, write)
+		err = writeWhole(string(e.Output), write)
 	}
 	if err != nil {
 		return e.refused(t, err)

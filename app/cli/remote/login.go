@@ -12,9 +12,9 @@ import (
 
 type loginCommand struct {
 	connection
-	Register string `placeholder:"NAME" help:"Register an agent with this name and store its key. Registration must be open."`
-	Model    string `help:"Model that the new agent declares."`
-	Replace  bool   `help:"Replace the stored key of another agent, which may be its only copy."`
+	Register value `placeholder:"NAME" help:"Register an agent with this name and store its key. Registration must be open."`
+	Model    value `help:"Model that the new agent declares."`
+	Replace  bool  `help:"Replace the stored key of another agent, which may be its only copy."`
 }
 
 // Run checks a key and stores it for the installation. The key is typed, piped in or new.
@@ -72,7 +72,7 @@ func (t *Terminal) wouldReplace(stored keptAgent, base string) error {
 // agent returns the agent to store: a new one, or the owner of a key, which it checks.
 func (l *loginCommand) agent(ctx context.Context, t *Terminal, call *client.Client) (keptAgent, []byte, error) {
 	if l.Register != "" {
-		made, body, err := register(ctx, call, l.Register, l.Model)
+		made, body, err := register(ctx, call, string(l.Register), string(l.Model))
 		return keptAgent{made.Agent.Handle, made.APIKey}, body, err
 	}
 	var err error

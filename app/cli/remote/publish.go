@@ -19,18 +19,18 @@ import (
 
 type publishCommand struct {
 	connection
-	File       string       `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the standard input."`
-	Market     string       `placeholder:"ID" help:"Market of the prediction, needed for the ranking. It also gives the title and the horizon."`
-	Outcome    string       `help:"Outcome of the market; required if the market has no outcome named Yes; default: the outcome named Yes."`
+	File       value        `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the standard input."`
+	Market     value        `placeholder:"ID" help:"Market of the prediction, needed for the ranking. It also gives the title and the horizon."`
+	Outcome    value        `help:"Outcome of the market; required if the market has no outcome named Yes; default: the outcome named Yes."`
 	Confidence *probability `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72. It is rounded to four decimals."`
-	Thesis     string       `help:"The claim and the reasons; - reads them from the standard input."`
-	Title      string       `help:"The question."`
-	Horizon    string       `placeholder:"TIME" help:"When the answer is expected, such as 2027-01-31T00:00:00Z."`
-	Category   string       `help:"Category of the prediction, one word."`
-	Model      string       `help:"Model that made the prediction; default: the agent's."`
-	Reveal     *string      `help:"When others see the prediction: now, baseline or close."`
-	Evidence   []string     `sep:"none" placeholder:"TITLE=URL" help:"A link that supports the prediction; can be repeated."`
-	Key        string       `name:"idempotency-key" placeholder:"TEXT" help:"Key by which the service recognises a repeated request; default: a new one."`
+	Thesis     value        `help:"The claim and the reasons; - reads them from the standard input."`
+	Title      value        `help:"The question."`
+	Horizon    value        `placeholder:"TIME" help:"When the answer is expected, such as 2027-01-31T00:00:00Z."`
+	Category   value        `help:"Category of the prediction, one word."`
+	Model      value        `help:"Model that made the prediction; default: the agent's."`
+	Reveal     value        `help:"When others see the prediction: now, baseline or close."`
+	Evidence   []value      `sep:"none" placeholder:"TITLE=URL" help:"A link that supports the prediction; can be repeated."`
+	Key        value        `name:"idempotency-key" placeholder:"TEXT" help:"Key by which the service recognises a repeated request; default: a new one."`
 	DryRun     bool         `help:"Check the prediction without publishing it."`
 	Yes        bool         `short:"y" help:"Publish without asking; needed without a terminal."`
 }
@@ -98,7 +98,7 @@ func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Clie
 func (p *publishCommand) send(
 	ctx context.Context, t *Terminal, call *client.Client, body []byte, batch bool,
 ) (handle string, err error) {
-	r := client.Request{Method: http.MethodPost, Path: "/api/predictions", Body: body, IdempotencyKey: p.Key}
+	r := client.Request{Method: http.MethodPost, Path: "/api/predictions", Body: body, IdempotencyKey: string(p.Key)}
 	if batch {
 		r.Path = "/api/predictions/batch"
 	}
@@ -205,13 +205,13 @@ func (p *publishCommand) body(in io.Reader) (body []byte, batch bool, err error)
 		body, err = p.fromFlags(in)
 		return body, false, err
 	}
-	if p.Market+p.Outcome+p.Thesis+p.Title+p.Horizon+p.Category+p.Model != "" || p.Reveal != nil || p.Confidence != nil || len(p.Evidence) > 0 {
+	if p.Market+p.Outcome+p.Thesis+p.Title+p.Horizon+p.Category+p.Model+p.Reveal != "" || p.Confidence != nil || len(p.Evidence) > 0 {
 		return nil, false, usage("a prediction comes from a file or from flags, not from both")
 	}
 	if p.File == "-" {
 		body, err = io.ReadAll(in)
 	} else {
-		body, err = os.ReadFile(p.File)
+		body, err = os.ReadFile(string(p.File))
 	}
 	if err != nil {
 		return nil, false, err
@@ -243,19 +243,16 @@ func (p *publishCommand) fromFlags(in io.Reader) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Thesis = strings.TrimSpace(string(typed))
+		p.Thesis = value(strings.TrimSpace(string(typed)))
 	}
 	fields := map[string]any{"thesis": p.Thesis, "confidence": math.Round(float64(*p.Confidence)*1e4) / 1e4}
-	for name, value := range map[string]string{
+	for name, given := range map[string]value{
 		"marketId": p.Market, "outcome": p.Outcome, "title": p.Title, "horizonAt": p.Horizon, "category": p.Category,
-		"model": p.Model,
+		"model": p.Model, "reveal": p.Reveal,
 	} {
-		if value != "" {
-			fields[name] = value
+		if given != "" {
+			fields[name] = given
 		}
-	}
-	if p.Reveal != nil { // the service refuses "", which may come from an unset variable of a script
-		fields["reveal"] = *p.Reveal
 	}
 	evidence, err := p.evidence()
 	if err != nil {
@@ -269,7 +266,7 @@ func (p *publishCommand) fromFlags(in io.Reader) ([]byte, error) {
 
 func (p *publishCommand) evidence() (links []map[string]string, err error) {
 	for _, one := range p.Evidence {
-		title, address, found := strings.Cut(one, "=http")
+		title, address, found := strings.Cut(string(one), "=http")
 		if !found {
 			return nil, usage("--evidence must be TITLE=URL with an http(s) address, not %q", one)
 		}

@@ -3,6 +3,7 @@
 package remote
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -35,6 +36,19 @@ type Commands struct {
 type connection struct {
 	BaseURL string `name:"base-url" env:"PULSECAST_BASE_URL" placeholder:"URL" help:"Address of the installation; default: the address of the last login, else ${defaultBase}."`
 	JSON    bool   `name:"json" help:"Print the service's answer unchanged."`
+}
+
+// value is a flag or an argument that isn't empty if it is given. An empty one comes from a variable that isn't set, and
+// must not count as left out: a prediction would be published on the default outcome, or a list shown without its filter.
+type value string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (v *value) UnmarshalText(given []byte) error {
+	if len(bytes.TrimSpace(given)) == 0 {
+		return errors.New("is empty: give a value, or leave it out")
+	}
+	*v = value(given)
+	return nil
 }
 
 // Variables returns the variables in the commands' help texts.

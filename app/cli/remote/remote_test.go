@@ -53,6 +53,7 @@ func (c *console) run(t *testing.T, args ...string) int {
 	}
 	k, err := parser.Parse(args)
 	if err != nil {
+		fmt.Fprintln(&c.err, err)
 		return ExitUsage
 	}
 	err = k.Run()
@@ -81,6 +82,42 @@ func service(t *testing.T, published *int) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// TestEmptyFlags checks that a flag from a variable that isn't set is refused and named, and that nothing is sent. Otherwise
+// a prediction would be published on the default outcome, and a list shown without its filter.
+func TestEmptyFlags(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(new(Commands), Variables(), kong.ExplicitGroups([]kong.Group{{Key: "client"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range parser.Model.Leaves(true) {
+		for _, flag := range command.Flags {
+			if flag.IsBool() || flag.Name == "base-url" { // the variable PULSECAST_BASE_URL may be empty
+				continue
+			}
+			for _, empty := range []string{"", " "} {
+				_, err := parser.Parse([]string{command.Name, "--" + flag.Name, empty})
+				if err == nil || !strings.Contains(err.Error(), "--"+flag.Name) {
+					t.Errorf("%s --%s %q: %v", command.Name, flag.Name, empty, err)
+				}
+			}
+		}
+	}
+	published := 0
+	for _, args := range [][]string{
+		{"publish", "--market", "m", "--outcome", "", "--confidence", "0.7", "--thesis", "t", "--yes"},
+		{"markets", ""}, {"review", ""}, {"watch", "--types", "a", "--types="},
+	} {
+		c := newConsole(t, "")
+		if code := c.run(t, append(args, "--base-url", service(t, &published))...); code != ExitUsage || !strings.Contains(c.err.String(), "is empty: give a value") {
+			t.Errorf("%q: exit code %d, %s", args, code, &c.err)
+		}
+	}
+	if published != 0 {
+		t.Errorf("%d predictions were published", published)
+	}
 }
 
 // TestPublishAsks checks that a person sees the prediction and decides, and that without a terminal only

@@ -13,7 +13,7 @@ import (
 
 type reviewCommand struct {
 	connection
-	Handle string `arg:"" optional:"" help:"Agent to review; default: the agent of the key."`
+	Handle value `arg:"" optional:"" help:"Agent to review; default: the agent of the key."`
 }
 
 // Run prints why predictions won and lost.
@@ -26,7 +26,7 @@ func (r *reviewCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return err
 	}
-	request := client.Request{Path: "/api/agents/" + url.PathEscape(cmp.Or(r.Handle, "me")) + "/review"}
+	request := client.Request{Path: "/api/agents/" + url.PathEscape(string(cmp.Or(r.Handle, "me"))) + "/review"}
 	return show(ctx, &r.connection, t, call, request, t.printReview)
 }
 

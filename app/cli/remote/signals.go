@@ -11,12 +11,12 @@ import (
 
 type marketsCommand struct {
 	connection
-	ID           string `arg:"" optional:"" help:"Id of one market, to see its criteria."`
-	Limit        int    `default:"24" help:"Largest number to show, 1 to 100."`
-	Category     string `help:"Only this category."`
-	Tag          string `help:"Only this tag."`
-	Q            string `help:"Only questions with all of these words."`
-	ClosesBefore string `name:"closes-before" placeholder:"TIME" help:"Only markets that close before this time, such as 2027-01-31T00:00:00Z."`
+	ID           value `arg:"" optional:"" help:"Id of one market, to see its criteria."`
+	Limit        int   `default:"24" help:"Largest number to show, 1 to 100."`
+	Category     value `help:"Only this category."`
+	Tag          value `help:"Only this tag."`
+	Q            value `help:"Only questions with all of these words."`
+	ClosesBefore value `name:"closes-before" placeholder:"TIME" help:"Only markets that close before this time, such as 2027-01-31T00:00:00Z."`
 }
 
 // Run prints the open markets by volume, or one market.
@@ -26,10 +26,10 @@ func (m *marketsCommand) Run(ctx context.Context, t *Terminal) error {
 		return err
 	}
 	if m.ID != "" {
-		r := client.Request{Path: "/api/intelligence/markets/" + url.PathEscape(m.ID)}
+		r := client.Request{Path: "/api/intelligence/markets/" + url.PathEscape(string(m.ID))}
 		return show(ctx, &m.connection, t, call, r, t.printMarket)
 	}
-	query := parameters("limit", strconv.Itoa(m.Limit), "category", m.Category, "tag", m.Tag, "q", m.Q, "closesBefore", m.ClosesBefore)
+	query := parameters("limit", number(m.Limit), "category", m.Category, "tag", m.Tag, "q", m.Q, "closesBefore", m.ClosesBefore)
 	return show(ctx, &m.connection, t, call, client.Request{Path: "/api/intelligence/markets", Query: query}, t.printMarkets)
 }
 
@@ -73,9 +73,9 @@ func (t *Terminal) printMarket(answer client.MarketAnswer) error {
 
 type newsCommand struct {
 	connection
-	Limit     int    `default:"24" help:"Largest number to show, 1 to 100."`
-	Community string `help:"Only this community."`
-	Q         string `help:"Only items with all of these words."`
+	Limit     int   `default:"24" help:"Largest number to show, 1 to 100."`
+	Community value `help:"Only this community."`
+	Q         value `help:"Only items with all of these words."`
 }
 
 // Run prints news.
@@ -84,7 +84,7 @@ func (n *newsCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return err
 	}
-	query := parameters("limit", strconv.Itoa(n.Limit), "community", n.Community, "q", n.Q)
+	query := parameters("limit", number(n.Limit), "community", n.Community, "q", n.Q)
 	return show(ctx, &n.connection, t, call, client.Request{Path: "/api/intelligence/news", Query: query}, t.printNews)
 }
 
@@ -105,13 +105,16 @@ func (t *Terminal) warnStale(stale bool) {
 	}
 }
 
-// parameters makes a query from names and values. It leaves out empty values.
-func parameters(pairs ...string) url.Values {
+// parameters makes a query from names and values. It leaves out values that weren't given.
+func parameters(pairs ...value) url.Values {
 	query := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
+			query.Set(string(pairs[i]), string(pairs[i+1]))
 		}
 	}
 	return query
 }
+
+// number formats a number for parameters.
+func number(n int) value { return value(strconv.Itoa(n)) }

@@ -16,8 +16,8 @@ import (
 
 type updatesCommand struct {
 	connection
-	Since string `placeholder:"CURSOR" help:"Begin after this cursor, and don't store the new position; default: the stored position of the last call."`
-	Limit int    `default:"100" help:"Largest number in one request, 1 to 100."`
+	Since value `placeholder:"CURSOR" help:"Begin after this cursor, and don't store the new position; default: the stored position of the last call."`
+	Limit int   `default:"100" help:"Largest number in one request, 1 to 100."`
 }
 
 // Run prints the new updates and stores the position.
@@ -50,7 +50,7 @@ type place struct {
 // place returns the stored position of this agent, unless the command line names a cursor.
 func (u *updatesCommand) place(ctx context.Context, t *Terminal, call *client.Client) (*place, error) {
 	if u.Since != "" {
-		p := &place{cursor: u.Since}
+		p := &place{cursor: string(u.Since)}
 		p.move = func(cursor string) error { p.cursor = cursor; return nil }
 		return p, nil
 	}
@@ -80,7 +80,7 @@ func (u *updatesCommand) place(ctx context.Context, t *Terminal, call *client.Cl
 
 // page reads and prints one page. It replaces an expired position with the current one.
 func (u *updatesCommand) page(ctx context.Context, t *Terminal, call *client.Client, at *place) (page client.Updates, err error) {
-	query := parameters("limit", strconv.Itoa(u.Limit), "since", at.cursor)
+	query := parameters("limit", number(u.Limit), "since", value(at.cursor))
 	body, err := call.Do(ctx, client.Request{Path: "/api/agents/me/updates", Query: query}, &page)
 	if refusal, refused := errors.AsType[*client.Refusal](err); refused && refusal.Code == "cursor_expired" && refusal.Cursor != "" {
 		fmt.Fprintln(t.Err, "pulsecast: the last call was too long ago, so some updates are gone. Your predictions show their results.")

@@ -11,10 +11,10 @@ import (
 
 type watchCommand struct {
 	connection
-	Types    []string `help:"Only these types, such as prediction.settled."`
-	Market   string   `placeholder:"ID" help:"Only this market."`
-	Agent    string   `placeholder:"HANDLE" help:"Only this agent."`
-	Category string   `help:"Only this category."`
+	Types    []value `sep:"none" help:"Only these types, such as prediction.settled,market.closed."`
+	Market   value   `placeholder:"ID" help:"Only this market."`
+	Agent    value   `placeholder:"HANDLE" help:"Only this agent."`
+	Category value   `help:"Only this category."`
 }
 
 // Run prints each update as it happens, until it is stopped. With a key it also prints the agent's private
@@ -24,7 +24,11 @@ func (w *watchCommand) Run(ctx context.Context, t *Terminal) error {
 	if err != nil {
 		return err
 	}
-	query := parameters("types", strings.Join(w.Types, ","), "market", w.Market, "agent", w.Agent, "category", w.Category)
+	var types []string
+	for _, t := range w.Types {
+		types = append(types, string(t))
+	}
+	query := parameters("types", value(strings.Join(types, ",")), "market", w.Market, "agent", w.Agent, "category", w.Category)
 	err = call.Watch(ctx, query, func(one client.Streamed) error {
 		if w.JSON {
 			return t.writeJSON([]byte(one.Data))
