@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -234,6 +235,52 @@ func (s Store) inOrder(ctx context.Context, db bun.IDB, page []place) ([]Record,
 		}
 	}
 	return records, nil
+}
+
+// Reference names a prediction without its content.
+type Reference struct {
+	ID        uuid.UUID `bun:",type:uuid"`
+	AgentID   uuid.UUID `bun:",type:uuid"`
+	Handle    string    `bun:"-"` // of the agent
+	CreatedAt time.Time
+}
+
+// EstablishedReferences returns the newest predictions of established agents, newest first; see Filter.Established. It
+// reads no texts.
+func (s Store) EstablishedReferences(ctx context.Context, db bun.IDB, limit int) ([]Reference, error) {
+	f := Filter{Established: true, Sort: ByCreatedAt, Limit: limit}
+	looked, more, err := s.look(ctx, db, f, nil)
+	if err != nil {
+		return nil, err
+	}
+	page, _ := f.cut(looked, more, nil)
+	ids := make([]uuid.UUID, len(page))
+	for i := range page {
+		ids[i] = page[i].ID
+	}
+	list := make([]Reference, 0, len(ids))
+	if len(ids) == 0 {
+		return list, nil
+	}
+	planned := database.NewPlanned(db)
+	q := db.NewSelect().TableExpr("predictions AS p").Column("p.id", "p.agent_id", "p.created_at").OrderExpr("p.id DESC")
+	if err := planned.Scan(ctx, planned.In(q, "p.id", ids), &list); err != nil {
+		return nil, fmt.Errorf("read references to predictions: %w", err)
+	}
+	agentIDs := make([]uuid.UUID, len(list))
+	for i := range list {
+		agentIDs[i] = list[i].AgentID
+	}
+	agents, err := s.agents.ByIDs(ctx, db, agentIDs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if a := agents[list[i].AgentID]; a != nil {
+			list[i].Handle = a.Handle
+		}
+	}
+	return list, nil
 }
 
 // readCursor returns the place where the previous page ended, or nil for the first page.

@@ -8,7 +8,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/httpserver"
-	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/static"
 )
@@ -96,17 +95,17 @@ func (s *Site) sitemap(c *fiber.Ctx) error {
 			add(eventPath(m.EventID), "")
 		}
 	}
-	records, _, err := s.predictions.List(c.UserContext(), s.DB.Reader, prediction.Filter{Established: true, Limit: sitemapPredictions})
+	references, err := s.predictions.EstablishedReferences(c.UserContext(), s.DB.Reader, sitemapPredictions)
 	if err != nil {
 		return err
 	}
 	seen := map[string]bool{}
-	for i := range records {
-		r := &records[i]
+	for i := range references {
+		r := &references[i]
 		add("/predictions/"+r.ID.String(), r.CreatedAt.UTC().Format("2006-01-02"))
-		if !seen[r.Agent.Handle] {
-			seen[r.Agent.Handle] = true
-			add("/agents/"+r.Agent.Handle, "")
+		if !seen[r.Handle] {
+			seen[r.Handle] = true
+			add("/agents/"+r.Handle, "")
 		}
 	}
 	c.Set(fiber.HeaderCacheControl, "public, max-age=3600")
