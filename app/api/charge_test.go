@@ -10,7 +10,7 @@ import (
 )
 
 // TestAssignmentsPayOnce checks that assignments cost a caller with a key the same whether they are in memory or
-// not.
+// not, and that a list of the archive's days costs a unit for each of them.
 func TestAssignmentsPayOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
@@ -20,6 +20,9 @@ func TestAssignmentsPayOnce(t *testing.T) {
 			if got := a.header.Get("RateLimit"); !strings.HasPrefix(got, `"reads";r=`+left+";") {
 				t.Errorf("read %d: %s, want %s left", i, got, left)
 			}
+		}
+		if got := s.do(t, call{path: "/api/data?limit=10", bearer: key}).fine().header.Get("RateLimit"); !strings.HasPrefix(got, `"reads";r=38;`) {
+			t.Errorf("a list of 10 days: %s, want 38 left", got)
 		}
 	}, func(c *config.Config) { c.RateLimitReads = config.Rate{N: 60, Per: time.Hour} })
 }

@@ -96,7 +96,9 @@ type dataQuery struct {
 func (a *API) listData() fiber.Handler {
 	return cached(a, operation[dataQuery]{
 		parse: parseData, read: a.readData, topics: []generation.Topic{generation.Archive},
-		cost: costs[dataQuery](httpserver.Listing), archived: true,
+		cost: func(q dataQuery) httpserver.Cost {
+			return httpserver.Listing + httpserver.Cost(q.limit)*httpserver.ListedDay
+		}, archived: true,
 	})
 }
 
@@ -122,16 +124,15 @@ func isDay(text string) bool {
 }
 
 func (a *API) readData(ctx context.Context, q dataQuery) (any, error) {
-	days, err := a.Release.Days(ctx, q.before, q.limit+1)
+	days, more, err := a.Release.Days(ctx, q.before, q.limit)
 	if err != nil {
 		return nil, archiveError(err)
 	}
 	w := dataWire{
 		OK: true, License: a.Config.DataLicense, Citation: release.Citation(a.Config.OperatorName, a.Config.BaseURL), Schema: archive.Schema,
-		Tables: tables(), Days: make([]dayWire, 0, q.limit),
+		Tables: tables(), Days: make([]dayWire, 0, len(days)),
 	}
-	if len(days) > q.limit {
-		days = days[:q.limit]
+	if more {
 		next := cursor.Encode(dataMark, days[q.limit-1].Day)
 		w.NextCursor = &next
 	}

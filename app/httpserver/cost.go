@@ -37,6 +37,8 @@ const (
 	Search Cost = 20
 	// ArchivedDay is for the prices of one market in a sealed day of the archive: 5 to 12 ms.
 	ArchivedDay Cost = 10
+	// ListedDay is for the state of the texts of a sealed day, which is a small object of the archive.
+	ListedDay Cost = 1
 	// Export is for the beginning of an export. Each of its pages costs as much as a Listing.
 	Export Cost = 10
 	// Drawing is for a PNG picture: 11 to 13 ms.

@@ -45,20 +45,23 @@ type File struct {
 // source and are always published.
 func (c *Catalogue) published(source string) bool { return source == "" || c.Sources[source] }
 
-// Days lists up to limit days before the given one, newest first.
-func (c *Catalogue) Days(ctx context.Context, before string, limit int) ([]Day, error) {
+// Days lists up to limit days before the given one, newest first. more reports whether there are older ones.
+func (c *Catalogue) Days(ctx context.Context, before string, limit int) (days []Day, more bool, err error) {
 	if c.Storage == nil {
-		return []Day{}, nil
+		return []Day{}, false, nil
 	}
-	sealed, err := archive.DaysBefore(ctx, c.DB.Reader, before, limit)
+	sealed, err := archive.DaysBefore(ctx, c.DB.Reader, before, limit+1)
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	if more = len(sealed) > limit; more {
+		sealed = sealed[:limit]
 	}
 	abandoned, err := archive.AbandonedAmong(ctx, c.DB.Reader, sealed)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	days := make([]Day, len(sealed))
+	days = make([]Day, len(sealed))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(daysAtOnce)
 	for i := range sealed {
@@ -68,7 +71,7 @@ func (c *Catalogue) Days(ctx context.Context, before string, limit int) ([]Day, 
 			return err
 		})
 	}
-	return days, reads.Wait()
+	return days, more, reads.Wait()
 }
 
 // daysAtOnce is how many days are read from the archive at a time. An archive in another place takes tens of

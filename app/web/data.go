@@ -21,7 +21,7 @@ const daysOnPage = 14
 // data shows the days of the data release before a given day, newest first.
 func (s *Site) data(c *fiber.Ctx, a address) error {
 	before := a.get("before")
-	days, err := s.Release.Days(c.UserContext(), before, daysOnPage+1)
+	days, more, err := s.Release.Days(c.UserContext(), before, daysOnPage)
 	if errors.Is(err, release.ErrUnreadable) {
 		return errors.Join(problem.Unavailable("The archive can't be read now. Try again.", 30*time.Second), err)
 	}
@@ -36,8 +36,7 @@ func (s *Site) data(c *fiber.Ctx, a address) error {
 	if before != "" {
 		p.Pages.First = "/data"
 	}
-	if len(days) > daysOnPage {
-		days = days[:daysOnPage]
+	if more {
 		p.Pages.Next = "/data?before=" + url.QueryEscape(days[daysOnPage-1].Day)
 	}
 	for i := range days {
