@@ -235,7 +235,7 @@ func TestAnswersWhileItStarts(t *testing.T) {
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	refused := untilStatus(t, "http://"+address+"/api/leaderboard", http.StatusServiceUnavailable)
-	if refused.header.Get("Retry-After") != "1" || !strings.Contains(refused.body, `"code":"unavailable"`) || !strings.Contains(refused.body, "waits for its database") {
+	if refused.header.Get("Retry-After") != "1" || !strings.Contains(refused.body, `"retryAfter":1`) || !strings.Contains(refused.body, `"code":"unavailable"`) || !strings.Contains(refused.body, "waits for its database") {
 		t.Errorf("got %v %s", refused.header, refused.body)
 	}
 	server.Start()

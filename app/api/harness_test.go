@@ -224,6 +224,9 @@ func (a answer) refused(status int, code string) string {
 	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
 		a.t.Errorf("a refusal of type %q", got)
 	}
+	if header, wait := a.header.Get("Retry-After"), a.json["retryAfter"]; (header != "" || wait != nil) && header != fmt.Sprint(wait) {
+		a.t.Errorf("Retry-After: %q, but retryAfter is %v", header, wait)
+	}
 	return detail
 }
 

@@ -30,7 +30,9 @@ type problemBody struct {
 	Code      string          `json:"code"`
 	Errors    []problem.Field `json:"errors"`
 	RequestID string          `json:"requestId"`
-	Cursor    string          `json:"cursor,omitempty"`
+	// RetryAfter repeats the header for callers that see only the body, as through MCP.
+	RetryAfter int    `json:"retryAfter,omitempty"`
+	Cursor     string `json:"cursor,omitempty"`
 }
 
 // machine reports whether a path is for programs. All other paths are for people.
@@ -106,7 +108,7 @@ func (s *Server) begin(c *fiber.Ctx, p *problem.Error) {
 	c.Status(p.Status)
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	if p.RetryAfter > 0 {
-		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(seconds(p.RetryAfter)))
+		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(p.WaitSeconds()))
 	}
 	if p.Challenge != "" {
 		c.Set(fiber.HeaderWWWAuthenticate, p.Challenge)
@@ -117,7 +119,7 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	body := problemBody{
 		Type: p.Type(s.baseURL), Title: p.Title, Status: p.Status, Detail: p.Detail,
 		Code: p.Code, Errors: p.Fields, RequestID: RequestID(c),
-		Cursor: p.Cursor,
+		RetryAfter: p.WaitSeconds(), Cursor: p.Cursor,
 	}
 	if body.Errors == nil {
 		body.Errors = []problem.Field{}

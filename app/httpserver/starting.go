@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/config"
@@ -19,13 +20,14 @@ func AnswerStarting(ln *net.TCPListener, cfg *config.Config) (stop func() error)
 	p := problem.Unavailable("The service is starting and waits for its database. Send the same request again.", time.Second)
 	body, err := json.Marshal(problemBody{
 		Type: p.Type(cfg.BaseURL), Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code, Errors: []problem.Field{},
+		RetryAfter: p.WaitSeconds(),
 	})
 	if err != nil {
 		panic(err) // strings and ints always encode
 	}
 	server := &http.Server{ReadTimeout: time.Second, WriteTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", problemType)
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", strconv.Itoa(p.WaitSeconds()))
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(p.Status)
 		w.Write(body)

@@ -41,6 +41,7 @@ func callsOf(tools []*tool) map[string]string {
 // headers. The text may be JSON, because no name needs an escape.
 func (t *tool) reword(text string) string {
 	for argument, header := range t.headers {
+		text = strings.ReplaceAll(text, "the header "+header, "the argument "+argument)
 		text = strings.ReplaceAll(text, header, argument)
 	}
 	return describedCall.ReplaceAllStringFunc(text, func(call string) string {

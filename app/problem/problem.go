@@ -6,6 +6,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ type Error struct {
 	Detail string // one sentence: what was wrong and what to send instead
 	Page   string // replaces Detail on pages for people, unless it is empty
 	Fields []Field
-	// RetryAfter is sent as a header if it is above zero.
+	// RetryAfter is sent as a header and in the body if it is above zero.
 	RetryAfter time.Duration
 	// Challenge is the WWW-Authenticate value of a 401 or 403.
 	Challenge string
@@ -46,6 +47,9 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Cause }
+
+// WaitSeconds returns RetryAfter in whole seconds, rounded up, so that a client that waits this long isn't early.
+func (e *Error) WaitSeconds() int { return int(math.Ceil(e.RetryAfter.Seconds())) }
 
 // Type returns the address of the documentation of the refusal's code. RFC 9457 calls it the type of a problem.
 func (e *Error) Type(baseURL string) string { return baseURL + "/docs/errors#error-" + e.Code }

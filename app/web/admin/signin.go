@@ -3,7 +3,6 @@ package admin
 import (
 	"crypto/hmac"
 	"errors"
-	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -65,7 +64,7 @@ func (d *Site) turnAway(c *fiber.Ctx, err error, p views.SignInProps) error {
 	d.Log.Warn("admin sign-in refused", "code", refusal.Code, "remote", address(c), "request_id", httpserver.RequestID(c), "cause", refusal.Cause)
 	c.Status(refusal.Status)
 	if refusal.RetryAfter > 0 {
-		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(refusal.RetryAfter.Seconds()))))
+		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(refusal.WaitSeconds()))
 	}
 	p.Error = refusal.Detail
 	return d.askToSignIn(c, p)
