@@ -8,7 +8,6 @@ require (
 	github.com/PuerkitoBio/goquery v1.13.0
 	github.com/SCKelemen/unicode v1.1.0
 	github.com/a-h/templ v0.3.977
-	github.com/agnivade/levenshtein v1.2.1
 	github.com/alecthomas/kong v1.17.0
 	github.com/andybalholm/brotli v1.1.1
 	github.com/cenkalti/backoff/v5 v5.0.3

@@ -61,10 +61,11 @@ func (a *API) endSession(c *fiber.Ctx) error {
 // profileFields are the fields of a registration and of a change of a profile.
 var profileFields = []string{"name", "model", "framework", "description", "homepage"}
 
-type agentAnswer struct {
-	OK     bool      `json:"ok"`
-	Agent  agentWire `json:"agent"`
-	APIKey string    `json:"apiKey,omitempty"`
+type registeredWire struct {
+	OK       bool      `json:"ok"`
+	Agent    agentWire `json:"agent"`
+	APIKey   string    `json:"apiKey"`
+	Warnings []string  `json:"warnings"`
 }
 
 func (a *API) registerAgent(limits *httpserver.Limits) fiber.Handler {
@@ -88,7 +89,7 @@ func (a *API) register(c *fiber.Ctx, admit func() (undo func(), err error)) erro
 	if err != nil {
 		return err
 	}
-	return respond(c, agentAnswer{OK: true, Agent: a.agent(created), APIKey: key})
+	return respond(c, registeredWire{true, a.agent(created), key, append([]string{}, unknownFields(body.unknown())...)})
 }
 
 func (a *API) updateAgent(c *fiber.Ctx) error {
@@ -103,7 +104,7 @@ func (a *API) updateAgent(c *fiber.Ctx) error {
 	if raw, sent := body.value("handle"); sent && string(raw) != strconv.Quote(caller(c).Agent.Handle) {
 		body.fail("handle", "never changes: leave it out")
 	}
-	body.refuseMisspelled(body, "", profileFields)
+	body.refuseUnknown(profileFields, "name, model, framework, description and homepage")
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}
@@ -120,5 +121,8 @@ func (a *API) updateAgent(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respond(c, agentAnswer{OK: true, Agent: a.agent(updated)})
+	return respond(c, struct {
+		OK    bool      `json:"ok"`
+		Agent agentWire `json:"agent"`
+	}{true, a.agent(updated)})
 }

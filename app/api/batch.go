@@ -46,6 +46,8 @@ type itemProblemWire struct {
 	Detail string          `json:"detail"`
 	Code   string          `json:"code"`
 	Errors []problem.Field `json:"errors"`
+	// RetryAfter is the number of seconds to wait, 0 if there is none.
+	RetryAfter int `json:"retryAfter,omitempty"`
 }
 
 // publishBatch publishes several predictions at once. Limits.Writes has counted one of them.
@@ -153,7 +155,7 @@ func (a *API) readBatch(c *fiber.Ctx, mostWrites int) (batch prediction.BatchSub
 		body.fail("predictions", "is empty: send 1 to %d objects", mostOf(mostWrites))
 	}
 	dry := body.boolean("dryRun")
-	body.refuseMisspelled(body, "", []string{"predictions", "dryRun"})
+	body.refuseRelated(body, "", []string{"predictions", "dryRun"})
 	if len(body.wrong) > 0 {
 		return batch, problem.InvalidRequest(body.wrong...)
 	}
@@ -217,6 +219,6 @@ func (a *API) refusedItem(err error) batchResultWire {
 	}
 	return batchResultWire{Status: p.Status, Warnings: []string{}, Error: &itemProblemWire{
 		Type: p.Type(a.Config.BaseURL), Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
-		Errors: append([]problem.Field{}, p.Fields...),
+		Errors: append([]problem.Field{}, p.Fields...), RetryAfter: p.WaitSeconds(),
 	}}
 }

@@ -70,7 +70,7 @@ func (a *API) replaceKey(c *fiber.Ctx) error {
 		return err
 	}
 	label, grace := body.text("label"), readGrace(body)
-	body.refuseMisspelled(body, "", []string{"label", "graceSeconds"})
+	body.refuseUnknown([]string{"label", "graceSeconds"}, "label and graceSeconds")
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
+	"unicode"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/contract"
@@ -17,10 +16,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// longName is the length from which a name may differ in two letters instead of one.
-const longName = 7
+// longName is the length from which a name may differ in two edits instead of one. shortStem is the length from which a
+// name is taken for the beginning of another.
+const (
+	longName  = 7
+	shortStem = 3
+)
 
 var separators = strings.NewReplacer("_", "", "-", "")
+
+// folded returns a name without the differences that respelled ignores.
+func folded(name string) string { return separators.Replace(strings.ToLower(name)) }
 
 // intended returns the known name that a misspelled one probably stands for, or "".
 func intended(name string, known []string) string {
@@ -38,18 +44,58 @@ func respelled(name string, known []string) string {
 	return ""
 }
 
-// mistyped returns the known name that differs from a name in one letter (two if the known name is long), apart
+// mistyped returns the known name that differs from a name in one edit (two if the known name is long), apart
 // from the differences that respelled ignores, or "".
 func mistyped(name string, known []string) string {
-	fold := func(s string) string { return separators.Replace(strings.ToLower(s)) }
-	folded := fold(name)
+	runes := []rune(folded(name))
 	for _, k := range known {
 		most := 1
 		if len(k) >= longName {
 			most = 2
 		}
 		// A larger difference in length can't be a misspelling, and needn't be compared.
-		if d := utf8.RuneCountInString(folded) - len(k); d <= most && d >= -most-1 && levenshtein.ComputeDistance(folded, fold(k)) <= most {
+		if d := len(runes) - len(k); d <= most && d >= -most && edits(runes, []rune(folded(k))) <= most {
+			return k
+		}
+	}
+	return ""
+}
+
+// edits returns the number of letters to insert, delete, replace or swap with the next one, so that a becomes b: the
+// distance of optimal string alignment.
+func edits(a, b []rune) int {
+	var older, old []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		older, old, row = old, row, make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range b {
+			replaced := old[j]
+			if a[i] != b[j] {
+				replaced++
+			}
+			row[j+1] = min(replaced, old[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], older[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
+
+// related returns the known name that a name begins, or whose first word it begins with, or "". So dry and dryness stand
+// for dryRun, and marketSlug for marketId.
+func related(name string, known []string) string {
+	bare := folded(name)
+	for _, k := range known {
+		first := k
+		if end := strings.IndexFunc(k, unicode.IsUpper); end > 0 {
+			first = k[:end]
+		}
+		if strings.HasPrefix(bare, first) || len(bare) >= shortStem && strings.HasPrefix(folded(k), bare) {
 			return k
 		}
 	}
@@ -111,13 +157,28 @@ func unknownParameter(name string, known []string) error {
 	return refusal("is not a parameter of this operation; it has " + strings.Join(known, ", "))
 }
 
-// refuseMisspelled fails fields whose names nearly match a known field of the object. prefix is put before
-// their names in the refusal. A body can have tens of thousands of unknown names, so only the first maxUnknown are
-// compared letter by letter, and only maxUnknown are refused by name.
+// refuseMisspelled fails fields whose names nearly match a known field of the object; see refuseIntended.
 func (o *object) refuseMisspelled(to *object, prefix string, known []string) {
+	o.refuseIntended(to, prefix, known, func(name string) string { return respelled(name, known) })
+}
+
+// refuseRelated is like refuseMisspelled, and also fails fields that are related to a known one or to idempotencyKey. They
+// belong to objects that are published for good, so that a field with an intent must not be ignored.
+func (o *object) refuseRelated(to *object, prefix string, known []string) {
+	known = append(slices.Clone(known), keyField)
+	o.refuseIntended(to, prefix, known, func(name string) string { return cmp.Or(respelled(name, known), related(name, known)) })
+}
+
+// keyField is the name under which MCP takes an idempotency key. Over HTTP it is a header.
+const keyField = "idempotencyKey"
+
+// refuseIntended fails unknown fields that stand for a known one, as match says or because they are mistyped. prefix is put
+// before their names in the refusal. A body can have tens of thousands of unknown names, so only the first maxUnknown
+// are compared letter by letter, and only maxUnknown are refused by name.
+func (o *object) refuseIntended(to *object, prefix string, known []string, match func(name string) string) {
 	unknown, refused := o.unknown(), 0
 	for i, name := range unknown {
-		meant := respelled(name, known)
+		meant := match(name)
 		if meant == "" && i < maxUnknown {
 			meant = mistyped(name, known)
 		}
@@ -125,12 +186,40 @@ func (o *object) refuseMisspelled(to *object, prefix string, known []string) {
 			continue
 		}
 		o.read[name] = true
-		to.fail(prefix+name, "is not a field; did you mean %s?", meant)
+		if meant == keyField {
+			to.fail(prefix+name, "is not a field; send it as the header Idempotency-Key")
+		} else {
+			to.fail(prefix+name, "is not a field; did you mean %s?", meant)
+		}
 		if refused++; refused == maxUnknown {
 			break
 		}
 	}
-	if refused > 0 && len(unknown) > maxUnknown {
-		to.wrong[len(to.wrong)-1].Message += fmt.Sprintf(" %d more fields are unknown.", len(unknown)-refused)
+	to.countOthers(len(unknown), refused)
+}
+
+// refuseUnknown fails every field that isn't known, for objects that change something at once. has says which fields there
+// are.
+func (o *object) refuseUnknown(known []string, has string) {
+	unknown := o.unknown()
+	for _, name := range unknown[:min(len(unknown), maxUnknown)] {
+		if meant := intended(name, known); meant != "" {
+			o.fail(name, "is not a field; did you mean %s?", meant)
+		} else {
+			o.fail(name, "is not a field; this operation has %s", has)
+		}
 	}
+	o.countOthers(len(unknown), min(len(unknown), maxUnknown))
+}
+
+// countOthers adds the number of unknown fields that the refusal doesn't name.
+func (o *object) countOthers(unknown, refused int) {
+	if refused == 0 || unknown <= maxUnknown {
+		return
+	}
+	last := &o.wrong[len(o.wrong)-1].Message
+	if !strings.HasSuffix(*last, "?") {
+		*last += "."
+	}
+	*last += fmt.Sprintf(" %d more fields are unknown.", unknown-refused)
 }

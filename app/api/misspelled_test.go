@@ -93,7 +93,10 @@ func TestMisspelledFieldsAreRefused(t *testing.T) {
 		for name, field := range map[string]string{
 			"dry_run": "dryRun", "dryrun": "dryRun", "DRYRUN": "dryRun", "market_id": "marketId", "marketID": "marketId",
 			"horizonat": "horizonAt", "horizon_at": "horizonAt", "horizonsAt": "horizonAt", "Confidence": "confidence",
-			"outcmoe": "outcome", "dryRun\u200b": "dryRun", "ｄryRun": "dryRun", "modle2": "", "titel": "", "titl": "title", "evidenc": "evidence", "mood": "", "tags": "",
+			"outcmoe": "outcome", "dryRun\u200b": "dryRun", "ｄryRun": "dryRun", "modle2": "", "titel": "title", "titl": "title",
+			"evidenc": "evidence", "mood": "", "tags": "", "id": "", "revael": "reveal", "dyrRun": "dryRun", "outcomeIndex": "outcome",
+			"revealAt": "reveal", "reveal_mode": "reveal", "dry": "dryRun", "dry-run-only": "dryRun", "Market": "marketId", "marketSlug": "marketId",
+			"horizon": "horizonAt", "horizonDays": "horizonAt", "conf": "confidence",
 		} {
 			a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{name: true, "dryRun": true})})
 			if field == "" {
@@ -114,8 +117,54 @@ func TestMisspelledFieldsAreRefused(t *testing.T) {
 		if a.text("errors", 0, "field") != "evidence[0].Url" {
 			t.Errorf("evidence: %s", a.raw)
 		}
+		for _, name := range []string{"idempotencyKey", "idempotency_key", "Idempotency-Key", "IDEMPOTENCYKEY", "idempotencykeys", "idempotency", "idempotentKey"} {
+			publish, item := forecast(map[string]any{name: "k"}), forecast(map[string]any{name: "k"})
+			for path, body := range map[string]map[string]any{
+				"/api/predictions": publish, "/api/predictions/batch": {"predictions": []any{forecast(nil)}, name: "k"},
+				"/api/predictions/batch?": {"predictions": []any{item}},
+			} {
+				a := s.do(t, call{method: "POST", path: path, bearer: key, body: body})
+				if !strings.Contains(string(a.raw), `"is not a field; send it as the header Idempotency-Key"`) {
+					t.Errorf("%s: %s: %s", path, name, a.raw)
+				}
+			}
+		}
 		if n := s.do(t, call{path: "/api/predictions"}).fine().count("predictions"); n != 0 {
 			t.Errorf("%d predictions were published", n)
+		}
+	})
+}
+
+// TestUnknownFieldsOfAgentsAreRefused checks that nothing is changed if a field isn't known. A key that leaked would
+// otherwise stay valid for an hour after "grace": 0. A registration ignores such a field and names it.
+func TestUnknownFieldsOfAgentsAreRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		for _, c := range []struct{ method, path, sent, has string }{
+			{"PATCH", "/api/agents/me", "mood", "this operation has name, model, framework, description and homepage"},
+			{"POST", "/api/agents/me/keys", "grace", "this operation has label and graceSeconds"},
+		} {
+			a := s.do(t, call{method: c.method, path: c.path, bearer: key, body: map[string]any{c.sent: 0}})
+			a.refused(http.StatusUnprocessableEntity, "invalid_request")
+			if a.text("errors", 0, "field") != c.sent || a.text("errors", 0, "message") != "is not a field; "+c.has {
+				t.Errorf("%s %s: %s", c.method, c.path, a.raw)
+			}
+		}
+		many := map[string]any{}
+		for i := range 25 {
+			many[fmt.Sprintf("a%d", i)] = 0
+		}
+		a := s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: many})
+		if a.refused(http.StatusUnprocessableEntity, "invalid_request"); a.count("errors") != 20 || !strings.HasSuffix(a.text("errors", 19, "message"), "homepage. 5 more fields are unknown.") {
+			t.Errorf("%s", a.raw)
+		}
+		if n := s.do(t, call{path: "/api/agents/me/keys", bearer: key}).fine().count("keys"); n != 1 {
+			t.Errorf("the agent has %d keys; want the first one alone", n)
+		}
+		made := s.do(t, call{method: "POST", path: "/api/agents", body: map[string]any{"name": "Bea", "mood": "x"}}).fine()
+		if !strings.Contains(made.text("warnings", 0), `"mood"`) || made.count("warnings") != 1 {
+			t.Errorf("%s", made.raw)
 		}
 	})
 }
@@ -140,7 +189,7 @@ func TestMisspelledFieldsOfAgentsAreRefused(t *testing.T) {
 		if n := s.do(t, call{path: "/api/agents/me/keys", bearer: key}).fine().count("keys"); n != 1 {
 			t.Errorf("the agent has %d keys; want the first one alone", n)
 		}
-		s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"mood": "x", "handle": "ada"}}).fine()
+		s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"handle": "ada"}}).fine()
 		a := s.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"handle": "bea"}})
 		if a.refused(http.StatusUnprocessableEntity, "invalid_request"); a.text("errors", 0, "field") != "handle" {
 			t.Errorf("another handle: %s", a.raw)

@@ -75,8 +75,8 @@ var (
 	evidenceFields = []string{"title", "url"}
 )
 
-// readDraft reads the body. It refuses misspelled fields, because a publish can't be taken back. It warns
-// of other unknown fields.
+// readDraft reads the body. It refuses misspelled fields and those related to a known one, because a publish can't be taken
+// back. It warns of other unknown fields.
 func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string) {
 	d = prediction.Draft{
 		Title: body.text("title"), Thesis: body.text("thesis"),
@@ -92,11 +92,11 @@ func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string
 	}
 	dryRun = body.boolean("dryRun")
 	evidence := body.objects("evidence", prediction.MaxEvidence)
-	body.refuseMisspelled(body, "", draftFields)
+	body.refuseRelated(body, "", draftFields)
 	unknown := body.unknown()
 	for i, item := range evidence {
 		d.Evidence = append(d.Evidence, prediction.Evidence{Title: item.text("title"), URL: item.text("url")})
-		item.refuseMisspelled(body, fmt.Sprintf("evidence[%d].", i), evidenceFields)
+		item.refuseRelated(body, fmt.Sprintf("evidence[%d].", i), evidenceFields)
 		for _, name := range item.unknown() {
 			unknown = append(unknown, fmt.Sprintf("evidence[%d].%s", i, name))
 		}
@@ -127,7 +127,7 @@ func (o *object) explains(missing string) bool {
 		if !ok {
 			return false
 		}
-		meant := within + intended(name, known)
+		meant := within + cmp.Or(intended(name, known), related(name, known))
 		return meant == missing || (meant == "marketId" && (missing == "title" || missing == "horizonAt"))
 	})
 }
