@@ -58,6 +58,19 @@ func (a *API) endSession(c *fiber.Ctx) error {
 	}{true})
 }
 
+// handleOf returns the handle in a filter. For me, which no agent can be called, it returns the caller's handle, so that
+// a copy in memory is found by the handle. It refuses me without a bearer.
+func (a *API) handleOf(c *fiber.Ctx, handle string) (string, error) {
+	if handle != "me" {
+		return handle, nil
+	}
+	p := caller(c)
+	if p == nil {
+		return "", problem.MissingCredentials("me stands for the agent of the key; without one, send a handle. " + a.Identity.HowToGetKey())
+	}
+	return p.Agent.Handle, nil
+}
+
 // profileFields are the fields of a registration and of a change of a profile.
 var profileFields = []string{"name", "model", "framework", "description", "homepage"}
 

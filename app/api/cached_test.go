@@ -270,6 +270,19 @@ func TestEqualQuestionsShareAnAnswer(t *testing.T) {
 				t.Errorf("%s: %d queries for equivalent requests", forms[0], asked)
 			}
 		}
+		other := b.register(t, "Bob")
+		for mine, named := range map[string]string{"/api/predictions?agent=me": "/api/predictions?agent=ada", "/api/compare?a=me&b=bob": "/api/compare?a=ada&b=bob"} {
+			first := b.do(t, call{path: mine, bearer: key}).fine()
+			if again := b.do(t, call{path: named, bearer: key}).fine(); !bytes.Equal(first.raw, again.raw) {
+				t.Errorf("%s differs from %s", mine, named)
+			}
+			if again := b.do(t, call{path: mine, bearer: other}); bytes.Equal(first.raw, again.raw) {
+				t.Errorf("%s of another agent: %s", mine, again.raw)
+			}
+			if detail := b.do(t, call{path: mine}).refused(http.StatusUnauthorized, "missing_credentials"); !strings.Contains(detail, "me stands for the agent of the key") {
+				t.Errorf("%s without a key: %s", mine, detail)
+			}
+		}
 		narrow := b.do(t, call{path: "/api/predictions?category=nothing"}).fine()
 		if narrow.count("predictions") != 0 {
 			t.Error("another query got the same answer")

@@ -39,7 +39,17 @@ type compareQuery struct{ a, b string }
 
 func (a *API) compareAgents() fiber.Handler {
 	return cached(a, operation[compareQuery]{
-		parse: parseCompare, read: a.readComparison,
+		parse: func(c *fiber.Ctx) (compareQuery, error) {
+			q, err := parseCompare(c)
+			if err == nil {
+				q.a, err = a.handleOf(c, q.a)
+			}
+			if err == nil {
+				q.b, err = a.handleOf(c, q.b)
+			}
+			return q, err
+		},
+		read:   a.readComparison,
 		topics: append([]generation.Topic{generation.Boards}, recordTopics...),
 		cost:   costs[compareQuery](httpserver.Search),
 	})

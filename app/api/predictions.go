@@ -194,6 +194,9 @@ func (a *API) listPredictions() fiber.Handler {
 		parse: func(c *fiber.Ctx) (predictionsQuery, error) {
 			q, err := parsePredictions(c)
 			if err == nil {
+				q.handle, err = a.handleOf(c, q.handle)
+			}
+			if err == nil {
 				q.viewer, _, err = a.viewer(c)
 			}
 			return q, err

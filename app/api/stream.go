@@ -92,6 +92,9 @@ func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 			return f, err
 		}
 	}
+	if handle, err = a.handleOf(c, handle); err != nil {
+		return f, err
+	}
 	if f.Category, err = category(args); err != nil || f.MarketID == "" && handle == "" {
 		return f, err
 	}
