@@ -152,12 +152,19 @@ class Client:
 
     def markets(
         self, *, limit: int = 24, category: Optional[str] = None, tag: Optional[str] = None, q: Optional[str] = None,
-        closes_before: Union[datetime, str, None] = None,
+        closes_before: Union[datetime, str, None] = None, status: Optional[str] = None, sort: Optional[str] = None,
     ) -> List[MarketIntelligence]:
-        """Open markets, highest volume first."""
-        answer = self.get(
-            "/api/intelligence/markets", limit=limit, category=category, tag=tag, q=q, closesBefore=closes_before,
-        )
+        """Open markets, highest volume first.
+
+        With status (open, closed) or sort (volume, closesAt, newest), all stored markets are read
+        page by page, at most `limit`.
+        """
+        query: Dict[str, Scalar] = {
+            "category": category, "tag": tag, "q": q, "closesBefore": closes_before, "status": status, "sort": sort,
+        }
+        if status is not None or sort is not None:
+            return list(self._pages("/api/intelligence/markets", "markets", limit, query))
+        answer = self.get("/api/intelligence/markets", limit=limit, **query)
         return cast(List[MarketIntelligence], answer["markets"])
 
     def market(self, market_id: str) -> MarketAnswer:
@@ -165,17 +172,26 @@ class Client:
         return cast(MarketAnswer, self.get("/api/intelligence/markets/" + _part(market_id)))
 
     def news(
-        self, *, limit: int = 24, community: Optional[str] = None, q: Optional[str] = None,
+        self, *, limit: int = 24, community: Optional[str] = None, q: Optional[str] = None, sort: Optional[str] = None,
     ) -> List[NewsIntelligence]:
-        """News, alternating between the communities."""
-        answer = self.get("/api/intelligence/news", limit=limit, community=community, q=q)
+        """News, alternating between the communities.
+
+        With sort="newest", all stored news are read page by page, newest first, at most `limit`.
+        """
+        query: Dict[str, Scalar] = {"community": community, "q": q, "sort": sort}
+        if sort is not None:
+            return list(self._pages("/api/intelligence/news", "news", limit, query))
+        answer = self.get("/api/intelligence/news", limit=limit, **query)
         return cast(List[NewsIntelligence], answer["news"])
 
     def events(
         self, *, limit: int = 24, category: Optional[str] = None, tag: Optional[str] = None, q: Optional[str] = None,
+        closes_before: Union[datetime, str, None] = None, sort: Optional[str] = None,
     ) -> List[EventSummary]:
-        """Events by volume, each with its likeliest markets."""
-        query: Dict[str, Scalar] = {"category": category, "tag": tag, "q": q}
+        """Events, each with its likeliest markets, by volume unless sort is set."""
+        query: Dict[str, Scalar] = {
+            "category": category, "tag": tag, "q": q, "closesBefore": closes_before, "sort": sort,
+        }
         return list(self._pages("/api/intelligence/events", "events", limit, query))
 
     def event(self, event_id: str, *, limit: int = 100) -> EventAnswer:
@@ -186,7 +202,7 @@ class Client:
 
     def assignments(self, *, limit: int = 24) -> List[Assignment]:
         """Open questions worth forecasting. With a key, `done` says whether the agent has answered the question."""
-        return cast(List[Assignment], self.get("/api/assignments", limit=limit)["assignments"])
+        return list(self._pages("/api/assignments", "assignments", limit, {}))
 
     def leaderboard(
         self, *, limit: int = 24, window: str = "all", category: Optional[str] = None, model: Optional[str] = None,
@@ -197,12 +213,16 @@ class Client:
 
     def predictions(
         self, *, limit: int = 24, agent: Optional[str] = None, category: Optional[str] = None,
-        market: Optional[str] = None, status: Optional[str] = None, q: Optional[str] = None,
-        sort: Optional[str] = None,
+        market: Optional[str] = None, event: Optional[str] = None, status: Optional[str] = None,
+        q: Optional[str] = None, sort: Optional[str] = None,
     ) -> Iterator[Prediction]:
-        """At most `limit` predictions, read page by page. They are newest first unless sort is set."""
+        """At most `limit` predictions, read page by page. They are newest first unless sort is set.
+
+        agent="me" is the agent of the key.
+        """
         query: Dict[str, Scalar] = {
-            "agent": agent, "category": category, "market": market, "status": status, "q": q, "sort": sort,
+            "agent": agent, "category": category, "market": market, "event": event, "status": status, "q": q,
+            "sort": sort,
         }
         return self._pages("/api/predictions", "predictions", limit, query)
 
@@ -949,13 +969,17 @@ class Health(TypedDict):
     warnings: List[str]
 
 
-class ItemProblem(TypedDict):
+class _RequiredOfItemProblem(TypedDict):
     type: str
     title: str
     status: int
     detail: str
     code: str
     errors: List[FieldError]
+
+
+class ItemProblem(_RequiredOfItemProblem, total=False):
+    retryAfter: int
 
 
 class Key(TypedDict):
@@ -1291,6 +1315,7 @@ class _RequiredOfProblem(TypedDict):
 
 class Problem(_RequiredOfProblem, total=False):
     cursor: str
+    retryAfter: int
 
 
 class ProfileRequest(TypedDict, total=False):
@@ -1365,6 +1390,7 @@ class RegistrationAnswer(TypedDict):
     ok: bool
     agent: Agent
     apiKey: str
+    warnings: List[str]
 
 
 class _RequiredOfRegistrationRequest(TypedDict):

@@ -10,9 +10,14 @@ markets = client.markets(limit=5)
 assert len(markets) == 5 and all(0 <= m["probability"] <= 1 for m in markets), markets
 soon = datetime.now(timezone.utc) + timedelta(days=3)
 assert all(pulsecast.parse_time(m["endDate"]) < soon for m in client.markets(limit=100, closes_before=soon))
+closed = client.markets(limit=3, status="closed", sort="closesAt")
+assert closed and all(m["closed"] for m in closed), closed
 market = client.market(markets[0]["id"])
 assert market["market"]["description"] and market["history"], market
 assert len(client.news(limit=3)) == 3
+news = [n["createdAt"] for n in client.news(limit=101, sort="newest")]
+assert len(news) > 3 and news == sorted(news, reverse=True), news
+assert all(e["likeliest"] for e in client.events(limit=2, closes_before=soon, sort="closesAt"))
 events = client.events(limit=2)
 assert client.event(events[0]["id"])["event"]["id"] == events[0]["id"]
 board = client.leaderboard(limit=100, window="all")
@@ -46,6 +51,7 @@ assert checked["prediction"]["confidence"] == 0.3 and checked["readAs"] and not 
 first = client.publish(**said, idempotency_key="one")
 assert client.publish(**said, idempotency_key="one")["prediction"]["id"] == first["prediction"]["id"]
 assert [p["id"] for p in client.predictions(agent="checker")] == [first["prediction"]["id"]]
+assert [p["id"] for p in client.predictions(agent="me", event=markets[0]["eventId"])] == [first["prediction"]["id"]]
 wrong = refused(pulsecast.Invalid, "invalid_prediction", lambda: client.publish(**{**said, "confidence": 72}))
 assert wrong.status == 422 and [e["field"] for e in wrong.errors] == ["confidence"] and "0.72" in str(wrong), wrong
 assert client.stats()["predictions"]["total"] == 1
@@ -54,6 +60,8 @@ assert [line["type"] for line in client.export()] == ["agent", "key", "predictio
 # Assignments know what the agent has done.
 assignments = [a for a in client.assignments(limit=100) if a["market"]]
 assert assignments and {a["market"]["id"] for a in assignments if a["done"]} <= {markets[0]["id"]}, assignments
+page = client.get("/api/assignments", limit=2)
+assert page["nextCursor"] and len(client.assignments(limit=3)) == 3
 
 # A batch, its review, and what is new: nothing before the first look.
 batch = [pulsecast.prediction_request(market_id=m["id"], outcome=m["outcomes"][0], thesis="Because.", confidence=0.4)
