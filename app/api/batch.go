@@ -155,7 +155,7 @@ func (a *API) readBatch(c *fiber.Ctx, mostWrites int) (batch prediction.BatchSub
 		body.fail("predictions", "is empty: send 1 to %d objects", mostOf(mostWrites))
 	}
 	dry := body.boolean("dryRun")
-	body.refuseRelated(body, "", []string{"predictions", "dryRun"})
+	body.refuseRelated([]string{"predictions", "dryRun"}, []string{"dryRun"})
 	if len(body.wrong) > 0 {
 		return batch, problem.InvalidRequest(body.wrong...)
 	}

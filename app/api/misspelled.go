@@ -8,8 +8,10 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/hbollon/go-edlib"
 
 	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/plaintext"
@@ -45,45 +47,20 @@ func respelled(name string, known []string) string {
 }
 
 // mistyped returns the known name that differs from a name in one edit (two if the known name is long), apart
-// from the differences that respelled ignores, or "".
+// from the differences that respelled ignores, or "". An edit inserts, deletes or replaces a letter, or swaps two.
 func mistyped(name string, known []string) string {
-	runes := []rune(folded(name))
+	bare := folded(name)
 	for _, k := range known {
 		most := 1
 		if len(k) >= longName {
 			most = 2
 		}
 		// A larger difference in length can't be a misspelling, and needn't be compared.
-		if d := len(runes) - len(k); d <= most && d >= -most && edits(runes, []rune(folded(k))) <= most {
+		if d := utf8.RuneCountInString(bare) - len(k); d <= most && d >= -most && edlib.OSADamerauLevenshteinDistance(bare, folded(k)) <= most {
 			return k
 		}
 	}
 	return ""
-}
-
-// edits returns the number of letters to insert, delete, replace or swap with the next one, so that a becomes b: the
-// distance of optimal string alignment.
-func edits(a, b []rune) int {
-	var older, old []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range a {
-		older, old, row = old, row, make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range b {
-			replaced := old[j]
-			if a[i] != b[j] {
-				replaced++
-			}
-			row[j+1] = min(replaced, old[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], older[j-1]+1)
-			}
-		}
-	}
-	return row[len(b)]
 }
 
 // related returns the known name that a name begins, or whose first word it begins with, or "". So dry and dryness stand
@@ -162,11 +139,12 @@ func (o *object) refuseMisspelled(to *object, prefix string, known []string) {
 	o.refuseIntended(to, prefix, known, func(name string) string { return respelled(name, known) })
 }
 
-// refuseRelated is like refuseMisspelled, and also fails fields that are related to a known one or to idempotencyKey. They
-// belong to objects that are published for good, so that a field with an intent must not be ignored.
-func (o *object) refuseRelated(to *object, prefix string, known []string) {
+// refuseRelated is like refuseMisspelled, and also fails fields that are related to idempotencyKey, or to one of choices
+// that the object doesn't have. Choices decide about what is published for good, so that none must be ignored.
+func (o *object) refuseRelated(known, choices []string) {
 	known = append(slices.Clone(known), keyField)
-	o.refuseIntended(to, prefix, known, func(name string) string { return cmp.Or(respelled(name, known), related(name, known)) })
+	open := append(slices.DeleteFunc(slices.Clone(choices), o.has), keyField)
+	o.refuseIntended(o, "", known, func(name string) string { return cmp.Or(respelled(name, known), related(name, open)) })
 }
 
 // keyField is the name under which MCP takes an idempotency key. Over HTTP it is a header.

@@ -95,8 +95,8 @@ func TestMisspelledFieldsAreRefused(t *testing.T) {
 			"horizonat": "horizonAt", "horizon_at": "horizonAt", "horizonsAt": "horizonAt", "Confidence": "confidence",
 			"outcmoe": "outcome", "dryRun\u200b": "dryRun", "ｄryRun": "dryRun", "modle2": "", "titel": "title", "titl": "title",
 			"evidenc": "evidence", "mood": "", "tags": "", "id": "", "revael": "reveal", "dyrRun": "dryRun", "outcomeIndex": "outcome",
-			"revealAt": "reveal", "reveal_mode": "reveal", "dry": "dryRun", "dry-run-only": "dryRun", "Market": "marketId", "marketSlug": "marketId",
-			"horizon": "horizonAt", "horizonDays": "horizonAt", "conf": "confidence",
+			"revealAt": "reveal", "reveal_mode": "reveal", "Market": "marketId", "marketSlug": "marketId",
+			"modelVersion": "", "thesisSummary": "", "horizonDays": "", "dry": "", // the body has horizonAt and dryRun
 		} {
 			a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{name: true, "dryRun": true})})
 			if field == "" {
@@ -116,6 +116,12 @@ func TestMisspelledFieldsAreRefused(t *testing.T) {
 		a.refused(http.StatusUnprocessableEntity, "invalid_prediction")
 		if a.text("errors", 0, "field") != "evidence[0].Url" {
 			t.Errorf("evidence: %s", a.raw)
+		}
+		for _, name := range []string{"dry", "dry-run-only", "DryRunning"} {
+			a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{name: true})})
+			if a.refused(http.StatusUnprocessableEntity, "invalid_prediction"); a.text("errors", 0, "field") != name {
+				t.Errorf("%s: %s", name, a.raw)
+			}
 		}
 		for _, name := range []string{"idempotencyKey", "idempotency_key", "Idempotency-Key", "IDEMPOTENCYKEY", "idempotencykeys", "idempotency", "idempotentKey"} {
 			publish, item := forecast(map[string]any{name: "k"}), forecast(map[string]any{name: "k"})

@@ -66,17 +66,19 @@ func (a *API) publish(c *fiber.Ctx) error {
 	return send(c, answer)
 }
 
-// draftFields and evidenceFields are the fields of the body of a publish.
+// draftFields and evidenceFields are the fields of the body of a publish. draftChoices may be left out, and can't be changed
+// once the prediction is published.
 var (
 	draftFields = []string{
 		"title", "thesis", "confidence", "horizonAt", "category", "model", "marketId", "outcome", "evidence", "reveal",
 		"dryRun",
 	}
+	draftChoices   = []string{"marketId", "outcome", "horizonAt", "reveal", "dryRun"}
 	evidenceFields = []string{"title", "url"}
 )
 
-// readDraft reads the body. It refuses misspelled fields and those related to a known one, because a publish can't be taken
-// back. It warns of other unknown fields.
+// readDraft reads the body. It refuses misspelled fields and those related to a choice that is left out, because a publish
+// can't be taken back. It warns of other unknown fields.
 func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string) {
 	d = prediction.Draft{
 		Title: body.text("title"), Thesis: body.text("thesis"),
@@ -92,11 +94,11 @@ func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string
 	}
 	dryRun = body.boolean("dryRun")
 	evidence := body.objects("evidence", prediction.MaxEvidence)
-	body.refuseRelated(body, "", draftFields)
+	body.refuseRelated(draftFields, draftChoices)
 	unknown := body.unknown()
 	for i, item := range evidence {
 		d.Evidence = append(d.Evidence, prediction.Evidence{Title: item.text("title"), URL: item.text("url")})
-		item.refuseRelated(body, fmt.Sprintf("evidence[%d].", i), evidenceFields)
+		item.refuseMisspelled(body, fmt.Sprintf("evidence[%d].", i), evidenceFields)
 		for _, name := range item.unknown() {
 			unknown = append(unknown, fmt.Sprintf("evidence[%d].%s", i, name))
 		}

@@ -707,11 +707,12 @@ export interface paths {
          * @description A prediction can never be edited or deleted. The answer is sent only after it is stored
          *     permanently. After a 503, it may have been stored: send the same request again with the same
          *     Idempotency-Key, and it is stored once. Without an Idempotency-Key, look for it
-         *     in GET /api/predictions first. A field whose name nearly matches a known one, begins it, or
-         *     begins with its first word (`market_id`, `dry`, `outcomeIndex`) is refused with 422, and so is
-         *     `idempotencyKey`, because it is a header. Other unknown fields are ignored and named in
-         *     `warnings`. `errors` says for each wrong field what to send instead. The body may be at most 64 KiB. With a `marketId`, you may leave
-         *     out `title` and `horizonAt`: they become the market's question and scheduled close.
+         *     in GET /api/predictions first. A field whose name nearly matches a known one (`market_id`) is
+         *     refused with 422, and so is one that may stand for a choice that the body lacks
+         *     (`outcomeIndex`, `dry`). `idempotencyKey` is refused because it is a header. Other unknown
+         *     fields are ignored and named in `warnings`. `errors` says for each wrong field what to send
+         *     instead. The body may be at most 64 KiB. With a `marketId`, you may leave out `title` and
+         *     `horizonAt`: they become the market's question and scheduled close.
          */
         post: operations["publishPrediction"];
         delete?: never;
