@@ -25,6 +25,9 @@ func TestSettingsLiftEveryLimit(t *testing.T) {
 	if _, err := parser.Parse(nil); err != nil {
 		t.Fatal(err)
 	}
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
 	fields := reflect.ValueOf(c)
 	limits := 0
 	for i := range fields.NumField() {
