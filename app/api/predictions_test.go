@@ -32,7 +32,7 @@ func TestPublishRefuses(t *testing.T) {
 		{"invisible thesis", map[string]any{"thesis": "\u2060\n\u200b"}, "thesis", "required"},
 		{"evidence with an invisible title", evidence("\u200b", "https://example.org"), "evidence[0].title", "required"},
 		{"tags in a title", map[string]any{"title": "Will it rain?\U000e0041\U000e0042"}, "title", "2 invisible characters to leave out, the first U+E0041"},
-		{"zero-width space in a thesis", map[string]any{"thesis": "a\u200bb"}, "thesis", "U+200B"},
+		{"zero-width space in a title", map[string]any{"title": "a\u200bb"}, "title", "U+200B"},
 		{"joiner in a category", map[string]any{"category": "a\u200db"}, "category", "U+200D"},
 		{"direction mark in a model", map[string]any{"model": "gpt-5\u200e"}, "model", "U+200E"},
 		{"tag in the title of evidence", evidence("a\U000e0041", "https://example.org"), "evidence[0].title", "U+E0041"},

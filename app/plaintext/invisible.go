@@ -28,14 +28,18 @@ var needless = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE00FF, Stride: 1}, {Lo: 0xE01F0, Hi: 0xE0FFF, Stride: 1}},
 }
 
+// copied reports whether a needless character is one that a text often has because it was copied from a page: a zero-width
+// space, a word joiner or a byte order mark.
+func copied(r rune) bool { return r == '\u200B' || r == '\u2060' || r == '\uFEFF' }
+
 // Invisible reports whether a character is invisible: a format character such as the zero-width
 // space, a tag, a variation selector or a filler.
 func Invisible(r rune) bool {
 	return r >= '\u00AD' && unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == '\u2800'
 }
 
-// StripInvisible returns a text without the invisible characters that Check refuses, because they can hide a text from
-// people. It keeps those that scripts and emoji need: joiners, marks of direction, a variation selector after a visible
+// StripInvisible returns a text without the invisible characters that Check refuses in a line, because they can hide a
+// text from people. It keeps those that scripts and emoji need: joiners, marks of direction, a variation selector after a visible
 // character, and the tags of flags.
 func StripInvisible(s string) string {
 	var before invisibles
@@ -50,10 +54,10 @@ func StripInvisible(s string) string {
 	}, s)
 }
 
-// checkInvisible returns "" if StripInvisible changes nothing, and otherwise what is wrong, like Check. The text must be
-// valid UTF-8.
-func checkInvisible(s string) string {
-	var before invisibles
+// checkInvisible returns "" if StripInvisible changes nothing, and otherwise what is wrong, like Check. It allows characters
+// that were copied if multiline is set. The text must be valid UTF-8.
+func checkInvisible(s string, multiline bool) string {
+	before := invisibles{allowCopied: multiline}
 	n, first := 0, rune(0)
 	for i, r := range s {
 		if !before.refuse(r, s[i+utf8.RuneLen(r):]) {
@@ -74,6 +78,8 @@ func checkInvisible(s string) string {
 
 // invisibles reads a text character by character. Its zero value is before the first one.
 type invisibles struct {
+	allowCopied bool
+
 	shown bool // a visible character was read, and no space since
 	n     int  // invisible characters since the last visible one
 	tags  int  // characters left of the tags of a flag
@@ -85,7 +91,7 @@ func (i *invisibles) refuse(r rune, rest string) bool {
 	case i.tags > 0:
 		i.tags--
 		return false
-	case unicode.Is(needless, r):
+	case unicode.Is(needless, r) && !(i.allowCopied && copied(r)):
 		return true
 	case !Invisible(r):
 		i.shown, i.n = !unicode.IsSpace(r), 0

@@ -12,7 +12,8 @@ import (
 // Check returns "" if a text is allowed. Otherwise it returns what is wrong, as the rest of a
 // sentence that begins with the text's name. It refuses invalid UTF-8, NUL and other control
 // characters, the characters that change the direction of text (see Reorders), and invisible ones
-// that can hide a text (see StripInvisible). It allows line breaks and tabs only if multiline is set.
+// that can hide a text (see StripInvisible). Only if multiline is set, it allows line breaks, tabs, and zero-width spaces,
+// which come with copied texts.
 func Check(s string, multiline bool) string {
 	for i, r := range s {
 		switch {
@@ -29,7 +30,7 @@ func Check(s string, multiline bool) string {
 			return fmt.Sprintf("has U+%04X, which changes the direction of text; leave it out", r)
 		}
 	}
-	return checkInvisible(s)
+	return checkInvisible(s, multiline)
 }
 
 // CheckLength is like Check, and also refuses a text with fewer than least or more than most
