@@ -130,32 +130,9 @@ func (c *Config) Check() error {
 	if err != nil {
 		return fmt.Errorf("ADDR: %q is not host:port", c.Addr)
 	}
-	if c.BaseURL == "" {
-		c.BaseURL = c.Scheme() + "://" + dialable(host, c.Addr)
-	}
-	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	if c.RateLimitReads.Off() {
-		c.RateLimitReadsAddress = Rate{}
-	}
-	if c.RateLimitWrites.Off() {
-		c.RateLimitWritesAddress = Rate{}
-	}
-	c.addSources()
-	bases := []struct{ name, value string }{
-		{"BASE_URL", c.BaseURL},
-		{"POLYMARKET_URL", c.PolymarketURL}, {"POLYMARKET_CLOB_URL", c.PolymarketClobURL},
-		{"REDDIT_AUTH_URL", c.RedditAuthURL}, {"REDDIT_API_URL", c.RedditAPIURL},
-		{"REDDIT_RSS_URL", c.RedditRSSURL}, {"GDELT_URL", c.GDELTURL}, {"HACKERNEWS_URL", c.HackerNewsURL},
-	}
-	for _, b := range bases {
-		if err := checkBase(b.name, b.value); err != nil {
-			return err
-		}
-	}
-	if c.IdentityURL != "" {
-		if err := checkBase("IDENTITY_URL", c.IdentityURL); err != nil {
-			return err
-		}
+	c.derive(host)
+	if err := c.checkAddresses(); err != nil {
+		return err
 	}
 	if err := c.checkDatabase(); err != nil {
 		return err
@@ -175,7 +152,7 @@ func (c *Config) Check() error {
 	if c.RedditClientID != "" && c.RedditClientSecret == "" {
 		return fmt.Errorf("REDDIT_CLIENT_SECRET: needed with REDDIT_CLIENT_ID")
 	}
-	if c.AlertWebhookURL != "" && checkBase("ALERT_WEBHOOK_URL", string(c.AlertWebhookURL)) != nil {
+	if checkBase("ALERT_WEBHOOK_URL", string(c.AlertWebhookURL)) != nil {
 		return fmt.Errorf("ALERT_WEBHOOK_URL: not an http(s) address") // without the value: it may be a secret
 	}
 	if _, err := c.Proxies(); err != nil {
@@ -190,18 +167,41 @@ func (c *Config) Check() error {
 	return c.checkNumbers()
 }
 
-// addSources sets the default address of each source whose address is empty, as an unset variable of a script leaves it.
-func (c *Config) addSources() {
-	d := Default()
-	for _, s := range []struct {
-		address  *string
-		standard string
-	}{
-		{&c.PolymarketURL, d.PolymarketURL}, {&c.PolymarketClobURL, d.PolymarketClobURL}, {&c.RedditAuthURL, d.RedditAuthURL},
-		{&c.RedditAPIURL, d.RedditAPIURL}, {&c.RedditRSSURL, d.RedditRSSURL}, {&c.GDELTURL, d.GDELTURL}, {&c.HackerNewsURL, d.HackerNewsURL},
-	} {
-		*s.address = cmp.Or(*s.address, s.standard)
+// derive sets the settings that follow from others. host is the one of Addr.
+func (c *Config) derive(host string) {
+	if c.BaseURL == "" {
+		c.BaseURL = c.Scheme() + "://" + dialable(host, c.Addr)
 	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if c.RateLimitReads.Off() {
+		c.RateLimitReadsAddress = Rate{}
+	}
+	if c.RateLimitWrites.Off() {
+		c.RateLimitWritesAddress = Rate{}
+	}
+}
+
+// checkAddresses checks the addresses of this service, of the identity provider and of the sources. An empty address of a
+// source, as an unset variable of a script leaves it, becomes the default.
+func (c *Config) checkAddresses() error {
+	d := Default()
+	for _, a := range []struct {
+		name     string
+		address  *string
+		standard string // replaces an empty address
+	}{
+		{"BASE_URL", &c.BaseURL, ""}, {"IDENTITY_URL", &c.IdentityURL, ""},
+		{"POLYMARKET_URL", &c.PolymarketURL, d.PolymarketURL}, {"POLYMARKET_CLOB_URL", &c.PolymarketClobURL, d.PolymarketClobURL},
+		{"REDDIT_AUTH_URL", &c.RedditAuthURL, d.RedditAuthURL}, {"REDDIT_API_URL", &c.RedditAPIURL, d.RedditAPIURL},
+		{"REDDIT_RSS_URL", &c.RedditRSSURL, d.RedditRSSURL}, {"GDELT_URL", &c.GDELTURL, d.GDELTURL},
+		{"HACKERNEWS_URL", &c.HackerNewsURL, d.HackerNewsURL},
+	} {
+		*a.address = cmp.Or(*a.address, a.standard)
+		if err := checkBase(a.name, *a.address); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openScopes are granted to everyone who signs in anywhere.
@@ -362,7 +362,11 @@ func dialable(host, addr string) string {
 	return addr
 }
 
+// checkBase checks an address that may be empty.
 func checkBase(name, value string) error {
+	if value == "" {
+		return nil
+	}
 	u, err := url.Parse(value)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("%s: %q is not an http(s) address", name, value)
