@@ -68,6 +68,7 @@ func TestAddedOutcome(t *testing.T) {
 		{Prediction{Title: "Will it rain? — No", Outcome: "No"}, ""},
 		{Prediction{Title: "Will it rain? — No", Outcome: "No", Hidden: true}, "No"},
 		{Prediction{Title: "Will it rain?"}, ""},
+		{Prediction{Title: "Lakers vs. Celtics", Outcome: "Celtics"}, "Celtics"},
 	} {
 		if got := c.p.AddedOutcome(); got != c.want {
 			t.Errorf("%+v: got %q, want %q", c.p, got, c.want)

@@ -145,10 +145,10 @@ func (p Prediction) Waits() string {
 	return "shown when the market closes"
 }
 
-// AddedOutcome returns the outcome if it says more than the title, which often ends with its name. Otherwise it
-// returns "".
+// AddedOutcome returns the outcome, or "" if the title names it after a dash. A question may end with the name of an
+// outcome without naming it as the answer, such as "Lakers vs. Celtics".
 func (p Prediction) AddedOutcome() string {
-	if p.Outcome == "Yes" || (!p.Hidden && strings.HasSuffix(p.Title, p.Outcome)) {
+	if p.Outcome == "Yes" || (!p.Hidden && strings.HasSuffix(p.Title, " — "+p.Outcome)) {
 		return ""
 	}
 	return p.Outcome
