@@ -139,9 +139,9 @@ func agentPath(handle string) string { return "/admin/agents/" + url.PathEscape(
 func agentStatus(disabled, closed bool) cell {
 	switch {
 	case closed:
-		return cell{text: "closed", badge: "badge-void"}
+		return cell{text: "closed", badge: "badge-provisional"}
 	case disabled:
-		return cell{text: "disabled", badge: "badge-void"}
+		return cell{text: "disabled", badge: "badge-provisional"}
 	}
 	return cell{text: "active", badge: "badge-resolved"}
 }
