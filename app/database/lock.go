@@ -99,6 +99,9 @@ func Lock(path string) (release func() error, err error) {
 		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
 			return f.Close, nil
 		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) { // such as a mount without locks
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
+		}
 		time.Sleep(lockPause)
 	}
 	return nil, errors.Join(ErrInUse, f.Close())

@@ -70,8 +70,9 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 // refusePooler refuses a replica behind a pooler. If the primary isn't pooled, connections to the
 // replica keep prepared statements too, which a pooler doesn't allow.
 func refusePooler(ctx context.Context, conn *pgx.Conn) error {
-	if pooled, err := IsPooled(ctx, conn); err != nil || pooled {
-		return errors.Join(err, errPooledReplica)
+	pooled, err := IsPooled(ctx, conn)
+	if err == nil && pooled {
+		err = errPooledReplica
 	}
-	return nil
+	return err
 }
