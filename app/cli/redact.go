@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,6 +30,9 @@ func (r *redactCommand) Run(ctx context.Context) error {
 	if r.ArchiveURL == archive.Off {
 		return errors.New("ARCHIVE_URL: off; there is no archive to erase from")
 	}
+	if strings.TrimSpace(r.Reason) == "" {
+		return errors.New("the reason is empty: give the public reason, such as ordered")
+	}
 	err := withDatabase(ctx, r.Config, func(db *database.DB) (err error) {
 		if err = r.find(ctx, db); err != nil {
 			return err
@@ -39,7 +43,7 @@ func (r *redactCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("the worker erases the texts of %s %s from the archive within %s\n", r.Table, r.Record, archive.Interval)
+	fmt.Printf("the worker erases the texts of %s %s from the archive within %s; pages and the API show them as before\n", r.Table, r.Record, archive.Interval)
 	return nil
 }
 

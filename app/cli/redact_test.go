@@ -18,6 +18,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
+// TestRedactNeedsAReason checks that a blank reason is refused. Stored, it would count as no request.
+func TestRedactNeedsAReason(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"", " "} {
+		cfg := config.Default()
+		cfg.DatabaseURL = dbtest.URL(t, database.SQLite)
+		ada, _ := storeRecords(t, dbtest.OpenAt(t, cfg.DatabaseURL))
+		err := (&redactCommand{Config: cfg, Table: archive.Agents, Record: ada, Reason: reason}).Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "the reason is empty") {
+			t.Errorf("reason %q: %v", reason, err)
+		}
+	}
+}
+
 // TestRedactFindsTheRecord checks that data redact stores a request only for a record that exists,
 // and with the id as the archive writes it.
 func TestRedactFindsTheRecord(t *testing.T) {
