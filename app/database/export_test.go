@@ -2,6 +2,12 @@ package database
 
 import "database/sql"
 
+// RefusePooler returns an error if conn may not lead to a replica.
+var RefusePooler = refusePooler
+
+// ErrPooledReplica is the error of RefusePooler about a pooler.
+var ErrPooledReplica = errPooledReplica
+
 // KeptStatements is how many statements a connection to SQLite keeps.
 const KeptStatements = keptStatements
 

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,9 +71,8 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 // refusePooler refuses a replica behind a pooler. If the primary isn't pooled, connections to the
 // replica keep prepared statements too, which a pooler doesn't allow.
 func refusePooler(ctx context.Context, conn *pgx.Conn) error {
-	pooled, err := IsPooled(ctx, conn)
-	if err == nil && pooled {
-		err = errPooledReplica
+	if pooled, err := IsPooled(ctx, conn); err != nil || pooled {
+		return cmp.Or(err, errPooledReplica)
 	}
-	return err
+	return nil
 }

@@ -2,12 +2,14 @@ package database_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -101,5 +103,39 @@ func TestStatementPooler(t *testing.T) {
 	_, err := database.Open(t.Context(), address)
 	if err == nil || !strings.Contains(err.Error(), "pool_mode=transaction") {
 		t.Errorf("opened: %v", err)
+	}
+}
+
+// TestReplicaBehindPooler checks that a replica is refused for its pooler only if it has one. A connection that fails
+// doesn't tell.
+func TestReplicaBehindPooler(t *testing.T) {
+	t.Parallel()
+	direct := dbtest.URL(t, database.Postgres)
+	for _, c := range []struct {
+		name, address string
+		closed        bool
+		fails, pooled bool
+	}{
+		{name: "direct", address: direct},
+		{name: "pooled", address: dbtest.StartPooler(t, direct, "transaction"), fails: true, pooled: true},
+		{name: "closed", address: direct, closed: true, fails: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := pgx.Connect(t.Context(), c.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+			if c.closed {
+				if err := conn.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err = database.RefusePooler(t.Context(), conn)
+			if (err != nil) != c.fails || errors.Is(err, database.ErrPooledReplica) != c.pooled {
+				t.Errorf("fails %t, for a pooler %t; got %v", c.fails, c.pooled, err)
+			}
+		})
 	}
 }
