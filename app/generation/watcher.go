@@ -143,8 +143,17 @@ func (w *Watcher) look() error {
 	return nil
 }
 
+// ReadStamp reads the values of all topics now. It is for a job that looks less often than a Watcher.
+func ReadStamp(ctx context.Context, db bun.IDB) (Stamp, error) {
+	now, err := readMoment(ctx, db, time.Time{}, false)
+	if err != nil {
+		return Stamp{}, err
+	}
+	return now.stamp, nil
+}
+
 // readMoment reads the values of the topics and, if withServer is true, the position of the server.
-func readMoment(ctx context.Context, db *bun.DB, at time.Time, withServer bool) (*moment, error) {
+func readMoment(ctx context.Context, db bun.IDB, at time.Time, withServer bool) (*moment, error) {
 	now := &moment{at: at}
 	var rows []struct {
 		database.Server

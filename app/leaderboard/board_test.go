@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	stored "github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -376,6 +378,7 @@ func TestLastDayGivesARank(t *testing.T) {
 		w.wantBoard(everything, "- market", "- one")
 		w.clock.move(time.Minute)
 		w.exec("UPDATE agent_tallies SET publication_days = 14 WHERE agent_id = ?", id)
+		w.moved(generation.Predictions)
 		if !w.tick() {
 			t.Fatal("the tick after the last day built no board")
 		}
@@ -471,12 +474,12 @@ func TestDisabledAgentsLeaveTheBoard(t *testing.T) {
 		w.days(w.agent(agent{handle: "b", days: 14}), "sport", "2026-11-01", 30, 1)
 		w.tick()
 		w.exec("UPDATE agents SET status = 'disabled' WHERE id = ?", a)
-		w.exec("UPDATE credential_generation SET generation = generation + 1")
+		w.moved(generation.Agents)
 		w.tick()
 		w.clock.move(time.Second)
 		w.wantBoard(everything, "1 b", "- market")
 		w.exec("UPDATE agents SET status = 'active', model = 'new' WHERE id = ?", a)
-		w.exec("UPDATE credential_generation SET generation = generation + 1")
+		w.moved(generation.Agents)
 		w.tick()
 		w.clock.move(time.Second)
 		w.wantBoard(everything, "1 a", "2 b", "- market")
@@ -493,7 +496,7 @@ func TestRest(t *testing.T) {
 	a := w.agent(agent{handle: "a", days: 14})
 	for i, want := range []bool{true, false, false} {
 		w.exec("UPDATE agents SET model = ? WHERE id = ?", fmt.Sprint("m", i), a)
-		w.exec("UPDATE credential_generation SET generation = generation + 1")
+		w.moved(generation.Agents)
 		if built, err := slow.Tick(t.Context()); err != nil || built != want {
 			t.Errorf("tick %d: built %v, %v; want %v", i, built, err, want)
 		}
@@ -502,6 +505,80 @@ func TestRest(t *testing.T) {
 	if built, err := slow.Tick(t.Context()); err != nil || !built {
 		t.Errorf("after the rest: built %v, %v", built, err)
 	}
+}
+
+// tableReads counts the queries on a table.
+type tableReads struct {
+	table string
+	n     atomic.Int64
+}
+
+func (r *tableReads) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (r *tableReads) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if strings.Contains(e.Query, r.table) {
+		r.n.Add(1)
+	}
+}
+
+// TestLooksAreCheap checks which events make a tick read the tallies of all agents, and that no look for changes that
+// finds none goes on without a rest.
+func TestLooksAreCheap(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		id := w.agent(agent{handle: "one", days: 14})
+		w.days(id, "sport", "2026-11-01", 30, 1)
+		reads := &tableReads{table: "agent_tallies"}
+		hooked := *db
+		hooked.Watch(reads)
+		b := leaderboard.NewBuilder(&hooked, thresholds, w.clock.now)
+		if built, err := b.Tick(t.Context()); err != nil || !built {
+			t.Fatal(built, err)
+		}
+		for _, c := range []struct {
+			name  string
+			do    func()
+			reads bool
+		}{
+			{"nothing", func() {}, false},
+			{"a session ended", func() {
+				err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+					return (stored.Store{}).EndSession(ctx, tx, "ps_none")
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}, false},
+			{"a prediction was published", func() { w.moved(generation.Predictions) }, true},
+			{"nothing more", func() {}, false},
+			{"a profile changed", func() { w.moved(generation.Agents) }, true},
+			{"still nothing", func() {}, false},
+		} {
+			c.do()
+			w.clock.move(time.Minute)
+			reads.n.Store(0)
+			if built, err := b.Tick(t.Context()); err != nil || built {
+				t.Errorf("%s: built %v, %v", c.name, built, err)
+			}
+			if n := reads.n.Load(); (n > 0) != c.reads {
+				t.Errorf("%s: %d reads of the tallies", c.name, n)
+			}
+		}
+		at := w.clock.now()
+		slow := leaderboard.NewBuilder(&hooked, thresholds, func() time.Time { at = at.Add(time.Second); return at })
+		if built, err := slow.Tick(t.Context()); err != nil || !built {
+			t.Fatal(built, err)
+		}
+		at = at.Add(time.Minute)
+		for i, want := range []bool{true, false, false} {
+			w.moved(generation.Agents)
+			reads.n.Store(0)
+			if built, err := slow.Tick(t.Context()); err != nil || built || (reads.n.Load() > 0) != want {
+				t.Errorf("tick %d: built %v, %v, %d reads", i, built, err, reads.n.Load())
+			}
+		}
+	})
 }
 
 func TestTwoBuilders(t *testing.T) {

@@ -20,9 +20,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// restFactor is how long a Builder rests after a build, as a multiple of the build's duration.
-// Settlements that follow each other closely share a build, and building takes at most a fifth of
-// the process's time.
+// restFactor is how long a Builder rests after a Tick, as a multiple of the Tick's duration.
+// Settlements that follow each other closely share a build, and looking for changes and building take at
+// most a fifth of the process's time.
 const restFactor = 4
 
 // maxTouched is the most touched agents that a partial build looks up. Beyond it a full build is
@@ -47,7 +47,7 @@ type Builder struct {
 	built string     // UTC day of the last full build, "" before the first
 	seen  ledgerMark
 	prior Prior // of that day
-	// rests is how long the Builder rests after ended, the end of its last build.
+	// rests is how long the Builder rests after ended, the end of its last Tick.
 	rests time.Duration
 	ended time.Time
 }
@@ -58,7 +58,7 @@ func NewBuilder(db *database.DB, t Thresholds, now func() time.Time) *Builder {
 }
 
 // Tick brings the boards up to date and reports whether it had to build any. It is cheap when
-// nothing was settled and does nothing while the Builder rests after a build, so it can be called
+// nothing was settled and does nothing while the Builder rests after a Tick, so it can be called
 // every second. The first Tick of a process, the first of each UTC day and the first after the clock was set back
 // build every board.
 func (b *Builder) Tick(ctx context.Context) (bool, error) {
@@ -72,7 +72,7 @@ func (b *Builder) Tick(ctx context.Context) (bool, error) {
 	if errors.Is(err, ErrRaced) {
 		b.built = ""
 	}
-	if built {
+	if built || err == nil {
 		b.ended = b.now()
 		b.rests = restFactor * b.ended.Sub(start)
 	}
@@ -142,7 +142,7 @@ func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
 
 // readAll reads the agents and sums for all boards, and how far the ledger has been read.
 func (b *Builder) readAll(ctx context.Context, db bun.IDB, at time.Time) (p job, mark ledgerMark, err error) {
-	if mark, err = b.readMark(ctx, db, at); err != nil {
+	if mark, err = b.readMark(ctx, db, nil, at); err != nil {
 		return p, mark, err
 	}
 	contenders, err := readContenders(ctx, db)

@@ -2,7 +2,6 @@ package leaderboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
@@ -21,10 +21,17 @@ import (
 // its commit. The boards show an entry of a slower one only after the day's end.
 const ledgerOverlap = 2 * time.Minute
 
-// ledgerMark says how far the ledger has been read: Entries counts the ledger entries from the
-// moment From on. An entry that is committed late still changes the count.
+// ledgerMark says how far the ledger has been read: from the moment From on, the counts were as they are here.
 type ledgerMark struct {
-	From    time.Time
+	From time.Time
+	counts
+	// Stamp was read before the counts.
+	Stamp generation.Stamp
+}
+
+// counts show by a difference that a board may have changed. Entries counts the ledger entries from the moment
+// ledgerMark.From on. An entry that is committed late still changes the count.
+type counts struct {
 	Entries int64
 	// References counts the reference rows that were settled or reopened from From on, and LastReference is when the
 	// last of them was, in microseconds of Unix time. Reference rows have no ledger entries.
@@ -33,19 +40,30 @@ type ledgerMark struct {
 	Publishers int64
 	// EnoughDays counts the agents that have published on as many days as a rank needs.
 	EnoughDays int64
-	// Generation moves when an agent is disabled, enabled or changes its profile, on any node.
-	Generation int64
+	// Agents moves when an agent registers, is disabled, is enabled or changes its profile.
+	Agents int64
 }
 
-func (b *Builder) readMark(ctx context.Context, db bun.IDB, at time.Time) (ledgerMark, error) {
-	m := ledgerMark{From: at.Add(-ledgerOverlap)}
-	err := b.count(ctx, db, &m)
+// readMark returns a mark that begins at at. last is an earlier one, or nil.
+func (b *Builder) readMark(ctx context.Context, db bun.IDB, last *ledgerMark, at time.Time) (ledgerMark, error) {
+	var m ledgerMark
+	if last != nil {
+		m = *last
+	}
+	m.From = at.Add(-ledgerOverlap)
+	err := b.count(ctx, db, &m, last == nil)
 	return m, err
 }
 
-// count counts again what m counts.
-func (b *Builder) count(ctx context.Context, db bun.IDB, m *ledgerMark) error {
+// count counts again what m counts. It counts the publishers only if something was published since, or if all is true,
+// because that reads the tallies of all agents.
+func (b *Builder) count(ctx context.Context, db bun.IDB, m *ledgerMark, all bool) error {
+	before := m.Stamp
 	var err error
+	if m.Stamp, err = generation.ReadStamp(ctx, db); err != nil {
+		return err
+	}
+	m.Agents = m.Stamp[generation.Agents]
 	if m.Entries, err = settlement.CountEntries(ctx, db, m.From); err != nil {
 		return err
 	}
@@ -54,12 +72,15 @@ func (b *Builder) count(ctx context.Context, db bun.IDB, m *ledgerMark) error {
 		return err
 	}
 	m.LastReference = latest.UnixMicro()
-	if m.Publishers, m.EnoughDays, err = (prediction.Store{}).PublishersOn(ctx, db, b.thresholds.Days); err != nil {
-		return err
+	if !all && m.Stamp.Same(&before, talliesMove) {
+		return nil
 	}
-	m.Generation, err = agent.CurrentGeneration(ctx, db)
+	m.Publishers, m.EnoughDays, err = (prediction.Store{}).PublishersOn(ctx, db, b.thresholds.Days)
 	return err
 }
+
+// talliesMove are the topics that move when an agent publishes, or when its tally is counted again.
+var talliesMove = []generation.Topic{generation.Predictions, generation.Results}
 
 // changes lists the agents and categories to build again since the last build.
 type changes struct {
@@ -76,20 +97,21 @@ func (c *changes) none() bool { return len(c.agents) == 0 }
 // the board.
 func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 	current := b.seen
-	if err := b.count(ctx, b.db.Reader, &current); err != nil {
+	if err := b.count(ctx, b.db.Reader, &current, false); err != nil {
 		return changes{}, err
 	}
-	if current == b.seen {
+	if current.counts == b.seen.counts {
+		b.seen = current
 		return changes{}, nil
 	}
 	// Read the new mark before the entries, so that the next Tick finds entries committed in
 	// between.
-	mark, err := b.readMark(ctx, b.db.Reader, at)
+	mark, err := b.readMark(ctx, b.db.Reader, &current, at)
 	if err != nil {
 		return changes{}, err
 	}
 	// Count again, so that the checks below cover everything that the new mark has counted.
-	if err := b.count(ctx, b.db.Reader, &current); err != nil {
+	if err := b.count(ctx, b.db.Reader, &current, false); err != nil {
 		return changes{}, err
 	}
 	c := changes{agents: map[uuid.UUID]bool{}, categories: map[string]bool{AllCategories: true}, mark: mark}
@@ -98,7 +120,7 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 			return changes{}, err
 		}
 	}
-	if current.Publishers != b.seen.Publishers {
+	if current.Publishers != b.seen.Publishers || current.Agents != b.seen.Agents {
 		if err := c.arrived(ctx, b.db.Reader); err != nil {
 			return changes{}, err
 		}
@@ -108,11 +130,10 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 			return changes{}, err
 		}
 	}
-	if current.Generation != b.seen.Generation {
-		if err := errors.Join(c.arrived(ctx, b.db.Reader), c.altered(ctx, b.db.Reader)); err != nil {
+	if current.Agents != b.seen.Agents {
+		if err := c.altered(ctx, b.db.Reader); err != nil {
 			return changes{}, err
 		}
-		c.everywhere = true
 	}
 	if c.none() {
 		b.seen = mark // the change doesn't show on any board
@@ -129,7 +150,7 @@ func (c *changes) altered(ctx context.Context, db bun.IDB) error {
 		return fmt.Errorf("read altered agents: %w", err)
 	}
 	for _, id := range ids {
-		c.agents[id] = true
+		c.agents[id], c.everywhere = true, true
 	}
 	return nil
 }
@@ -148,19 +169,22 @@ func (c *changes) settled(ctx context.Context, db bun.IDB, from time.Time) error
 }
 
 // arrived adds the agents that have published and are not on the main board: new agents and agents
-// that were enabled again.
+// that were enabled again. Only the latter can have results, and so be on boards of categories.
 func (c *changes) arrived(ctx context.Context, db bun.IDB) error {
-	var ids []uuid.UUID
-	err := db.NewRaw(`SELECT t.agent_id FROM (?) AS t
+	var found []struct {
+		AgentID uuid.UUID `bun:",type:uuid"`
+		Settled bool
+	}
+	err := db.NewRaw(`SELECT t.agent_id, t.resolved > 0 AS settled FROM (?) AS t
 		JOIN (?) AS a ON a.id = t.agent_id AND ?
 		LEFT JOIN board_rows AS r ON r.agent_id = t.agent_id AND `+onMainBoard+`
 		WHERE r.agent_id IS NULL AND t.total > 0`,
-		prediction.SelectTallies(db), agent.Select(db), agent.Listed("a")).Scan(ctx, &ids)
+		prediction.SelectTallies(db), agent.Select(db), agent.Listed("a")).Scan(ctx, &found)
 	if err != nil {
 		return fmt.Errorf("read new publishers: %w", err)
 	}
-	for _, id := range ids {
-		c.agents[id] = true
+	for _, f := range found {
+		c.agents[f.AgentID], c.everywhere = true, c.everywhere || f.Settled
 	}
 	return nil
 }

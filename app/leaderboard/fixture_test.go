@@ -2,6 +2,7 @@ package leaderboard_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -63,6 +66,15 @@ func (w *world) exec(query string, args ...any) {
 	}
 }
 
+// moved moves topics, as what exec wrote would.
+func (w *world) moved(topics ...generation.Topic) {
+	w.t.Helper()
+	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx bun.Tx) error { return generation.Move(ctx, tx, topics...) })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // agent describes an agent for a test. days is the number of days on which it published.
 type agent struct {
 	handle, model, issuer, owner string
@@ -85,6 +97,7 @@ func (w *world) agent(a agent) uuid.UUID {
 	if a.days > 0 {
 		w.exec(`INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days, last_published_at)
 			VALUES (?, ?, 0, ?, 0, ?, ?)`, id, a.days, a.days, a.days, start.Add(-time.Hour))
+		w.moved(generation.Predictions)
 	}
 	return id
 }
