@@ -243,7 +243,7 @@ func (a *App) buildServer() {
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(), RedisPrefix: a.cache.Prefix, RedisPatience: a.opts.RedisPatience,
-		Authenticate: a.authenticate, HowToGetKey: a.identity.HowToGetKey(), CredentialEpoch: a.generation.Epoch,
+		Authenticate: a.authenticate, HowToGetKey: a.identity.HowToGetKey(), CredentialEpoch: a.generation.Epoch, CredentialHolds: a.generation.Holds,
 		Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 		Places: a.readPlaces(), OwnProcess: a.opts.OwnProcess,
 	})

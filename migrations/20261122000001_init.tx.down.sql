@@ -123,6 +123,8 @@ DROP TABLE hidden_profiles;
 --bun:split
 DROP TABLE generations;
 --bun:split
+DROP TABLE credential_changes;
+--bun:split
 DROP TABLE credential_generation;
 --bun:split
 DROP TABLE oauth_codes;

@@ -230,14 +230,23 @@ CREATE TABLE oauth_codes (
 CREATE INDEX oauth_codes_expiry ON oauth_codes (expires_at);
 --bun:split
 
--- credential_generation: one row with a counter. When it changes, nodes drop cached credentials.
--- Local; owner agent.
+-- credential_generation: one row with a counter, which grows by one with each row of
+-- credential_changes. Local; owner agent.
 CREATE TABLE credential_generation (
   id INTEGER PRIMARY KEY,
   generation BIGINT NOT NULL
 );
 --bun:split
 INSERT INTO credential_generation (id, generation) VALUES (1, 1);
+--bun:split
+
+-- credential_changes: the agents whose access or profile changed, so that nodes drop what they have
+-- cached of them. agent_id is null for a change of all agents. Only the latest rows are kept.
+-- Local; owner agent.
+CREATE TABLE credential_changes (
+  generation BIGINT PRIMARY KEY,
+  agent_id {{.UUID}}
+);
 --bun:split
 
 -- generations: how often each topic has changed. A topic has several slots, so that concurrent

@@ -5,7 +5,7 @@
 //
 // Every method that takes access away, such as disabling an agent or revoking a key, moves
 // the credential generation in the same transaction. Every node sees the move within a
-// second and forgets what it knew about credentials; see Generation.
+// second and forgets what it knew about the credentials of that agent; see Generation.
 package agent
 
 import (

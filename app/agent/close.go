@@ -52,7 +52,7 @@ func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID, now time.Time
 	if err != nil {
 		return nil, n, fmt.Errorf("close an account: %w", err)
 	}
-	return a, n, errors.Join(bump(ctx, tx), generation.Move(ctx, tx, generation.Agents, generation.Texts))
+	return a, n, errors.Join(bump(ctx, tx, a.ID), generation.Move(ctx, tx, generation.Agents, generation.Texts))
 }
 
 // open is like Lock, but returns 403 account_closed for a closed account.

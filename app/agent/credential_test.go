@@ -200,7 +200,7 @@ func TestSessions(t *testing.T) {
 				t.Errorf("%q is valid", wrong)
 			}
 		}
-		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, ended) })
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, a.ID, ended) })
 		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { return store.RevokeKey(ctx, tx, a.ID, key.ID, at) })
 		if valid(t, db, ended) || valid(t, db, mine) || !valid(t, db, yours) {
 			t.Error("ending one session and revoking another's key left the wrong ones")
@@ -340,7 +340,7 @@ func TestDisabling(t *testing.T) {
 func TestGenerationMovesWithAccess(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		a := create(t, db, "Ada")
+		a, bob := create(t, db, "Ada"), create(t, db, "Bob")
 		_, key := issue(t, db, a.ID, "")
 		token := start(t, db, a.ID, key.ID)
 		g := agent.NewGeneration(db.Reader, slog.New(slog.DiscardHandler))
@@ -358,8 +358,8 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 			name string
 			run  func(ctx context.Context, tx bun.Tx) error
 		}{
-			{"end a session", func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, token) }},
-			{"end a session that other nodes may still accept", func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, token) }},
+			{"end a session", func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, a.ID, token) }},
+			{"end a session that other nodes may still accept", func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, a.ID, token) }},
 			{"revoke a key", func(ctx context.Context, tx bun.Tx) error { return store.RevokeKey(ctx, tx, a.ID, key.ID, at) }},
 			{"disable", func(ctx context.Context, tx bun.Tx) error {
 				_, err := store.SetStatus(ctx, tx, a.ID, agent.Disabled, at)
@@ -374,6 +374,9 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 			inTx(t, db, step.run)
 			if after := look(); after != before+1 {
 				t.Errorf("%s: epoch %d, then %d, want one more", step.name, before, after)
+			}
+			if g.Holds(a.ID, before) || !g.Holds(a.ID, before+1) || !g.Holds(bob.ID, before) || !g.Holds(uuid.Nil, before) {
+				t.Errorf("%s: what a node knows of the agent still holds, or that of others doesn't", step.name)
 			}
 			before = g.Epoch()
 		}
@@ -393,10 +396,122 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 		failing, cancel := context.WithCancel(t.Context())
 		cancel()
 		before = g.Epoch()
-		if err := g.Check(failing); err == nil || g.Epoch() == before {
+		if err := g.Check(failing); err == nil || g.Epoch() == before || g.Holds(bob.ID, before) || g.Holds(uuid.Nil, before) {
 			t.Errorf("an unreadable generation: got %v and the same epoch, want an error and another epoch", err)
 		}
 	})
+}
+
+// TestMissedChangesDropAll checks that a node drops what it knows of all agents if it can't know which changed.
+func TestMissedChangesDropAll(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		a, bob := create(t, db, "Ada"), create(t, db, "Bob")
+		g := agent.NewGeneration(db.Reader, slog.New(slog.DiscardHandler))
+		look := func() {
+			t.Helper()
+			if err := g.Check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change := func(times int) {
+			t.Helper()
+			inTx(t, db, func(ctx context.Context, tx bun.Tx) (err error) {
+				for i := 0; i < times && err == nil; i++ {
+					err = store.EndSession(ctx, tx, a.ID, "ps_none")
+				}
+				return err
+			})
+		}
+		change(3)
+		look()
+		if g.Holds(bob.ID, 0) {
+			t.Error("what was known before the first check holds")
+		}
+		for _, c := range []struct {
+			name string
+			do   func()
+			all  bool
+		}{
+			{"as many changes as are kept", func() { change(1_000) }, false},
+			{"more changes than are kept", func() { change(1_200) }, true},
+			{"one change", func() { change(1) }, false},
+			{"the end of all sessions", func() {
+				inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+					_, err := store.EndAllSessions(ctx, tx)
+					return err
+				})
+			}, true},
+			{"a database of yesterday", func() {
+				if _, err := db.ExecContext(t.Context(), "UPDATE credential_generation SET generation = 2"); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := db.ExecContext(t.Context(), "DELETE FROM credential_changes"); err != nil {
+					t.Fatal(err)
+				}
+			}, true},
+			{"one change after it", func() { change(1) }, false},
+		} {
+			before := g.Epoch()
+			c.do()
+			look()
+			if g.Epoch() != before+1 {
+				t.Errorf("%s: epoch %d after %d", c.name, g.Epoch(), before)
+			}
+			if g.Holds(bob.ID, before) == c.all || g.Holds(uuid.Nil, before) == c.all {
+				t.Errorf("%s: what is known of others holds %v", c.name, !c.all)
+			}
+			look()
+			if !g.Holds(a.ID, before+1) || !g.Holds(bob.ID, before+1) {
+				t.Errorf("%s: a second look drops more", c.name)
+			}
+		}
+		var kept int
+		if err := db.NewRaw("SELECT COUNT(*) FROM credential_changes").Scan(t.Context(), &kept); err != nil || kept > 1_100 {
+			t.Errorf("%d changes are kept, %v", kept, err)
+		}
+	})
+}
+
+// TestChangesCommitInOrder checks that a node misses no change if two transactions change agents at once.
+func TestChangesCommitInOrder(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	a, bob := create(t, db, "Ada"), create(t, db, "Bob")
+	g := agent.NewGeneration(db.Reader, slog.New(slog.DiscardHandler))
+	if err := g.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := g.Epoch()
+	first, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Rollback()
+	if err := store.EndSession(t.Context(), first, a.ID, "ps_none"); err != nil {
+		t.Fatal(err)
+	}
+	second := make(chan error, 1)
+	go func() {
+		second <- db.InTx(context.WithoutCancel(t.Context()), func(ctx context.Context, tx bun.Tx) error {
+			return store.EndSession(ctx, tx, bob.ID, "ps_none")
+		})
+	}()
+	for waiting := 0; waiting == 0; {
+		err := db.NewRaw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(t.Context(), &waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Check(t.Context()); err != nil || g.Epoch() != before {
+		t.Errorf("%v: a change shows before its commit", err)
+	}
+	if err := errors.Join(first.Commit(), <-second); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Check(t.Context()); err != nil || g.Holds(a.ID, before) || g.Holds(bob.ID, before) {
+		t.Errorf("%v: a change was missed", err)
+	}
 }
 
 // TestGrantsAreBounded checks that the grant after the fiftieth ends one that an app has not redeemed in time, and

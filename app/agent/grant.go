@@ -83,7 +83,7 @@ func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, until, now ti
 	if ended == 0 {
 		return nil
 	}
-	return bump(ctx, tx)
+	return bump(ctx, tx, g.AgentID)
 }
 
 // RenewGrant extends a grant to GrantLifetime from now, but not beyond the end of its key. It
@@ -178,37 +178,37 @@ func (s Store) RevokeGrant(ctx context.Context, tx bun.Tx, agentID, grantID uuid
 	if !exists {
 		return problem.NotFound("This agent has no such grant. GET /api/agents/me/grants lists them.")
 	}
-	return endGrant(ctx, tx, grantID)
+	return endGrant(ctx, tx, agentID, grantID)
 }
 
 // EndGrant ends a grant with all its tokens. It does nothing if the grant has ended already.
 func (s Store) EndGrant(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
-	if found, err := s.lockOwner(ctx, tx, id); err != nil || !found {
+	owner, found, err := s.lockOwner(ctx, tx, id)
+	if err != nil || !found {
 		return err
 	}
-	return endGrant(ctx, tx, id)
+	return endGrant(ctx, tx, owner, id)
 }
 
 // lockOwner locks the agent of a grant, as Lock does. found is false if the grant has ended, but it may also end while
 // lockOwner waits for the lock.
-func (s Store) lockOwner(ctx context.Context, tx bun.Tx, grantID uuid.UUID) (found bool, err error) {
-	var owner uuid.UUID
+func (s Store) lockOwner(ctx context.Context, tx bun.Tx, grantID uuid.UUID) (owner uuid.UUID, found bool, err error) {
 	err = tx.NewSelect().Model((*Grant)(nil)).Column("agent_id").Where("id = ?", grantID).Scan(ctx, &owner)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return false, nil
+		return owner, false, nil
 	case err != nil:
-		return false, fmt.Errorf("find the agent of a grant: %w", err)
+		return owner, false, fmt.Errorf("find the agent of a grant: %w", err)
 	}
 	_, err = s.Lock(ctx, tx, owner)
-	return err == nil, err
+	return owner, err == nil, err
 }
 
-func endGrant(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
+func endGrant(ctx context.Context, tx bun.Tx, agentID, id uuid.UUID) error {
 	if _, err := endGrants(ctx, tx, "id = ?", id); err != nil {
 		return err
 	}
-	return bump(ctx, tx)
+	return bump(ctx, tx, agentID)
 }
 
 // endGrants deletes grants with their tokens and returns the number of grants. The caller must bump

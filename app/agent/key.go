@@ -127,7 +127,7 @@ func (s Store) RevokeKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyI
 	if !exists {
 		return problem.NotFound("This agent has no key with this id. The id of a key is its middle part: pc_ID_…. GET /api/agents/me/keys lists the keys.")
 	}
-	return s.revoke(ctx, tx, []string{keyID}, now)
+	return s.revoke(ctx, tx, agentID, []string{keyID}, now)
 }
 
 func hasKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyID string) (bool, error) {
@@ -151,7 +151,7 @@ func (s Store) RotateKeys(
 	if err != nil {
 		return "", nil, fmt.Errorf("rotate keys: %w", err)
 	}
-	if err := s.revoke(ctx, tx, ids, now); err != nil {
+	if err := s.revoke(ctx, tx, agentID, ids, now); err != nil {
 		return "", nil, err
 	}
 	return s.IssueKey(ctx, tx, agentID, label, now)
@@ -193,9 +193,9 @@ func (s Store) ReplaceKey(
 		made.OldEndsAt = ends
 	}
 	if grace <= 0 {
-		err = s.revoke(ctx, tx, []string{oldID}, now)
+		err = s.revoke(ctx, tx, agentID, []string{oldID}, now)
 	} else {
-		err = s.expire(ctx, tx, oldID, made.OldEndsAt)
+		err = s.expire(ctx, tx, agentID, oldID, made.OldEndsAt)
 	}
 	if err != nil {
 		return made, err
@@ -204,8 +204,8 @@ func (s Store) ReplaceKey(
 	return made, err
 }
 
-// expire sets the end of a key. Its sessions and grants end then at the latest.
-func (Store) expire(ctx context.Context, tx bun.Tx, id string, at time.Time) error {
+// expire sets the end of a key of an agent. Its sessions and grants end then at the latest.
+func (Store) expire(ctx context.Context, tx bun.Tx, agentID uuid.UUID, id string, at time.Time) error {
 	_, err := tx.NewUpdate().Model((*Key)(nil)).Set("expires_at = ?", at).Where("id = ?", id).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("let a key expire: %w", err)
@@ -220,12 +220,12 @@ func (Store) expire(ctx context.Context, tx bun.Tx, id string, at time.Time) err
 	if err != nil {
 		return fmt.Errorf("let the grants of a key expire: %w", err)
 	}
-	return bump(ctx, tx)
+	return bump(ctx, tx, agentID)
 }
 
-// revoke revokes keys and ends the sessions and grants begun with them. If all of them are revoked
+// revoke revokes keys of an agent and ends the sessions and grants begun with them. If all of them are revoked
 // already, it changes nothing.
-func (Store) revoke(ctx context.Context, tx bun.Tx, ids []string, now time.Time) error {
+func (Store) revoke(ctx context.Context, tx bun.Tx, agentID uuid.UUID, ids []string, now time.Time) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -243,7 +243,7 @@ func (Store) revoke(ctx context.Context, tx bun.Tx, ids []string, now time.Time)
 	if _, err := endGrants(ctx, tx, "credential IN ?", bun.Tuple(ids)); err != nil {
 		return err
 	}
-	return bump(ctx, tx)
+	return bump(ctx, tx, agentID)
 }
 
 // FindKey returns the key and the agent that a secret belongs to, with one query by primary key.

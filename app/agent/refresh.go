@@ -109,7 +109,7 @@ func (Store) grantOfFamily(ctx context.Context, db bun.IDB, family string) (*Gra
 // used it more than ten seconds ago or if the grant ends meanwhile, and ErrNoCredential if the grant has ended before. It
 // locks the agent's row.
 func (s Store) UseRefreshToken(ctx context.Context, tx bun.Tx, grantID uuid.UUID, token string, now time.Time) error {
-	switch found, err := s.lockOwner(ctx, tx, grantID); {
+	switch _, found, err := s.lockOwner(ctx, tx, grantID); {
 	case err != nil:
 		return err
 	case !found:

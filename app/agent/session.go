@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -70,9 +72,8 @@ func (s Store) StartSession(
 }
 
 // makeRoom ends the oldest sessions of an agent that has MaxSessions or more. It doesn't bump the
-// credential generation. If it did, a program that begins a session for each request would make every
-// node look up all credentials again each time. So a node that has cached such a session accepts it
-// for up to a minute more.
+// credential generation, for which all agents wait in turn, because a program may begin a session for
+// each request. So a node that has cached such a session accepts it for up to a minute more.
 func makeRoom(ctx context.Context, tx bun.Tx, agentID uuid.UUID, now time.Time) error {
 	beyond := tx.NewSelect().Model((*Session)(nil)).Column("hash").Where("agent_id = ?", agentID).
 		Where("grant_id IS NULL").Where("expires_at > ?", now).
@@ -135,15 +136,17 @@ func (Store) FindSession(ctx context.Context, db bun.IDB, token string, now time
 	return &row.Session, row.Agent.utc(), nil
 }
 
-// EndSession ends the session of a token. It bumps the credential generation even if the session has
+// EndSession ends the session of an agent's token. It bumps the credential generation even if the session has
 // ended already, because a node may have cached a session that a newer one replaced.
-func (Store) EndSession(ctx context.Context, tx bun.Tx, token string) error {
+func (Store) EndSession(ctx context.Context, tx bun.Tx, agentID uuid.UUID, token string) error {
 	hash := Hash(token)
-	_, err := deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("hash = ?", hash[:]) })
+	_, err := deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery {
+		return q.Where("hash = ?", hash[:]).Where("agent_id = ?", agentID)
+	})
 	if err != nil {
 		return err
 	}
-	return bump(ctx, tx)
+	return bump(ctx, tx, agentID)
 }
 
 // HasSessions reports whether there are sessions begun with a credential.
@@ -157,11 +160,18 @@ func (Store) HasSessions(ctx context.Context, db bun.IDB, credential string) (bo
 
 // EndSessionsOf ends the sessions begun with a credential.
 func (Store) EndSessionsOf(ctx context.Context, tx bun.Tx, credential string) error {
-	n, err := deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("credential = ?", credential) })
-	if err != nil || n == 0 {
-		return err
+	var agents []uuid.UUID
+	err := tx.NewDelete().Model((*Session)(nil)).Where("credential = ?", credential).Returning("agent_id").Scan(ctx, &agents)
+	if err != nil {
+		return fmt.Errorf("end sessions: %w", err)
 	}
-	return bump(ctx, tx)
+	slices.SortFunc(agents, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	for _, id := range slices.Compact(agents) {
+		if err := bump(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // EndAgentSessions ends every session and every grant of an agent and returns their number.
@@ -177,7 +187,7 @@ func (s Store) EndAgentSessions(ctx context.Context, tx bun.Tx, agentID uuid.UUI
 	if n += grants; err != nil || n == 0 {
 		return n, err
 	}
-	return n, bump(ctx, tx)
+	return n, bump(ctx, tx, agentID)
 }
 
 // EndAllSessions ends the sessions of all agents and the access tokens of their grants, and returns
@@ -187,7 +197,7 @@ func (Store) EndAllSessions(ctx context.Context, tx bun.Tx) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return n, bump(ctx, tx)
+	return n, bumpAll(ctx, tx)
 }
 
 // CountSessions returns the number of sessions and grants of an agent that haven't expired.

@@ -304,7 +304,7 @@ func (Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.U
 }
 
 // Update calls change with an agent's stored profile and stores the result. If that is the same, it moves no
-// generation, because every node would drop its cached credentials and lists. Errors: 404 not_found,
+// generation, because every node would drop its cached lists and what it has cached of the agent. Errors: 404 not_found,
 // 403 account_closed, 403 text_hidden if an admin has hidden the profile, 422 invalid_request if
 // the result breaks the rules.
 func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(*Profile)) (*Agent, error) {
@@ -333,7 +333,7 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 	if err != nil {
 		return nil, fmt.Errorf("update agent: %w", err)
 	}
-	return a, errors.Join(bump(ctx, tx), generation.Move(ctx, tx, generation.Agents))
+	return a, errors.Join(bump(ctx, tx, a.ID), generation.Move(ctx, tx, generation.Agents))
 }
 
 // SetOwner stores the owner that the identity provider names. A closed account gets none.
@@ -366,7 +366,7 @@ func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status St
 		return nil, fmt.Errorf("set the status of an agent: %w", err)
 	}
 	// Texts also moves, so that no last good copy lists an agent that was disabled since.
-	return a, errors.Join(bump(ctx, tx), generation.Move(ctx, tx, generation.Agents, generation.Texts))
+	return a, errors.Join(bump(ctx, tx, a.ID), generation.Move(ctx, tx, generation.Agents, generation.Texts))
 }
 
 // Touch records that agents were seen. It locks the rows in the order of their ids, so that two

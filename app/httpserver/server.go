@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/trace"
@@ -53,9 +54,12 @@ type Options struct {
 	Authenticate func(ctx context.Context, bearer string, admit Admit) (Principal, error)
 	// HowToGetKey is the sentence that ends every 401 about a missing key.
 	HowToGetKey string
-	// CredentialEpoch changes when a credential may have ended. The server then checks the bearers of all
-	// streams. If nil, it checks them once a minute.
+	// CredentialEpoch changes when a credential may have ended. The server then checks the bearers of streams. If nil,
+	// it checks them once a minute.
 	CredentialEpoch func() uint64
+	// CredentialHolds reports whether no credential of an agent may have ended since CredentialEpoch was epoch. The
+	// server then leaves out the agent's streams. If nil, it checks those of all agents.
+	CredentialHolds func(agentID uuid.UUID, epoch uint64) bool
 	Health          HealthSource
 	// Places is how many answers that aren't in memory are made at a time. 0 means 1.
 	Places int
@@ -105,6 +109,9 @@ func New(opts Options) *Server {
 	}
 	if opts.CredentialEpoch == nil {
 		opts.CredentialEpoch = func() uint64 { return 0 }
+	}
+	if opts.CredentialHolds == nil {
+		opts.CredentialHolds = func(uuid.UUID, uint64) bool { return false }
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	proxies, _ := cfg.Proxies() // Config.Check has refused a bad value

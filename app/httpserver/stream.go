@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 	"golang.org/x/sync/errgroup"
 
@@ -34,8 +35,9 @@ const (
 // one goroutine and a socket.
 type Stream struct {
 	conn    net.Conn
-	bearer  string // "" for an anonymous reader
-	release func() // gives the stream's place back
+	bearer  string    // "" for an anonymous reader
+	agentID uuid.UUID // of the bearer; uuid.Nil if it isn't known
+	release func()    // gives the stream's place back
 	admit   func(done <-chan struct{}, cost Cost) (leave func(), retry time.Duration)
 	done    chan struct{}
 	// doubtful says that the bearer could not be checked at the last try. It is guarded by streams.mu.
@@ -194,8 +196,12 @@ func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) e
 		return err
 	}
 	by, payers := counted(c), charges(c, &s.Limits.reads, &s.Limits.strangers.sharedReads, 0)
+	var agentID uuid.UUID
+	if p := PrincipalOf(c); p != nil {
+		agentID = p.AgentID()
+	}
 	of(c.Context()).stream = &streaming{
-		begin: begin, release: release, bearer: Bearer(c),
+		begin: begin, release: release, bearer: Bearer(c), agentID: agentID,
 		admit: func(done <-chan struct{}, cost Cost) (func(), time.Duration) {
 			return s.admitStream(done, by, payers, cost)
 		},
@@ -209,6 +215,7 @@ type streaming struct {
 	release func()
 	admit   func(done <-chan struct{}, cost Cost) (leave func(), retry time.Duration)
 	bearer  string
+	agentID uuid.UUID
 }
 
 // admitStream admits a stream of a caller, or returns the time after which to try again. payers are the limits that
@@ -260,7 +267,7 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 	fctx.HijackSetNoResponse(true)
 	fctx.Hijack(func(conn net.Conn) {
 		stream := newStream(conn, st.bearer, st.release)
-		stream.admit = st.admit
+		stream.admit, stream.agentID = st.admit, st.agentID
 		// The bearer may have ended while the request waited, before watchStreams knew of its stream.
 		if !s.streams.add(stream) || refuses(s.checkStream(context.Background(), stream)) {
 			stream.Close()
@@ -282,8 +289,9 @@ func (s *Server) watchStreams(ctx context.Context) {
 	var epoch uint64
 	every(ctx, streamCheckEvery, func() {
 		if now := s.opts.CredentialEpoch(); now != epoch {
+			before := epoch
 			epoch = now
-			s.checkStreams(ctx, s.streams.sure())
+			s.checkStreams(ctx, s.streams.changed(func(agentID uuid.UUID) bool { return s.opts.CredentialHolds(agentID, before) }))
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -327,6 +329,45 @@ func TestRevokedStreamsClose(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestChangesCheckStreamsOfTheirAgents checks that a change checks the bearers of the agents that changed and those of
+// unknown agents, and no others.
+func TestChangesCheckStreamsOfTheirAgents(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var epoch atomic.Uint64
+		var mu sync.Mutex
+		checked := map[string]int{}
+		changed := uuid.UUID{1}
+		opts := testOptions(io.Discard)
+		opts.CredentialEpoch = epoch.Load
+		opts.CredentialHolds = func(agentID uuid.UUID, since uint64) bool { return agentID != changed || since >= epoch.Load() }
+		opts.Authenticate = func(_ context.Context, bearer string, _ func() (func(error), error)) (Principal, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			checked[bearer]++
+			return principal{agentID}, nil
+		}
+		s := New(opts)
+		for bearer, id := range map[string]uuid.UUID{"changed": changed, "other": {2}, "unknown": {}} {
+			ours, theirs := net.Pipe()
+			t.Cleanup(func() { theirs.Close() })
+			stream := newStream(ours, bearer, func() {})
+			stream.agentID = id
+			s.streams.add(stream)
+		}
+		go s.watchStreams(t.Context())
+		for range 3 {
+			epoch.Add(1)
+			time.Sleep(2 * streamCheckEvery)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if want := map[string]int{"changed": 3, "unknown": 3}; !maps.Equal(checked, want) {
+			t.Errorf("checked %v, want %v", checked, want)
+		}
+	})
 }
 
 // TestStreamsOutliveAnOutage checks that streams go on while their bearers can't be checked, that this costs little,

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -94,9 +96,11 @@ func (s *streams) byBearer() map[string][]*Stream {
 	return s.keyed(func(*Stream) bool { return true })
 }
 
-// sure returns the streams of byBearer that are not in doubt.
-func (s *streams) sure() map[string][]*Stream {
-	return s.keyed(func(stream *Stream) bool { return !stream.doubtful })
+// changed returns the streams of byBearer that are not in doubt, without those of agents for which holds returns true.
+func (s *streams) changed(holds func(agentID uuid.UUID) bool) map[string][]*Stream {
+	return s.keyed(func(stream *Stream) bool {
+		return !stream.doubtful && (stream.agentID == uuid.Nil || !holds(stream.agentID))
+	})
 }
 
 func (s *streams) keyed(fits func(*Stream) bool) map[string][]*Stream {

@@ -89,8 +89,14 @@ func TestOnlyUnknownKeysAreAdmitted(t *testing.T) {
 			n.clock.advance(10 * time.Minute) // all verdicts have expired
 			try(key, http.StatusOK, 0)
 			try(wrong, http.StatusServiceUnavailable, 1)
-			n.inTx(t, func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, "ps_none") })
-			n.recheck(t) // all verdicts are forgotten
+			n.inTx(t, func(ctx context.Context, tx bun.Tx) error {
+				a, err := store.ByHandle(ctx, tx, handle)
+				if err == nil {
+					err = store.EndSession(ctx, tx, a.ID, "ps_none")
+				}
+				return err
+			})
+			n.recheck(t) // all verdicts about the agent are forgotten
 			try(key, http.StatusOK, 0)
 			n.setStatus(t, handle, agent.Disabled)
 			n.recheck(t)

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -18,6 +20,15 @@ const keptAnswers = 20_000
 type verdict struct {
 	principal *Principal
 	refusal   *problem.Error
+	of        uuid.UUID // the agent refused; see Answer
+}
+
+// agentID returns the agent whose changes end the verdict, or uuid.Nil.
+func (v verdict) agentID() uuid.UUID {
+	if v.principal != nil {
+		return v.principal.Agent.ID
+	}
+	return v.of
 }
 
 func (v verdict) refused() bool { return v.refusal != nil }

@@ -4,9 +4,9 @@
 // of two Verifiers checks the keys: the local registry, or a central provider at IDENTITY_URL.
 //
 // Every answer is cached under the SHA-256 of the bearer, for a minute at most. The epoch of the cache is
-// the credential generation (agent.Generation), so that a revocation ends all cached answers. The
-// provider's answers about keys are cached separately. Otherwise the end of one session here would send
-// every key to the provider again.
+// the credential generation (agent.Generation), so that a revocation ends all cached answers about its agent.
+// The provider's answers about keys are cached separately. Otherwise the end of one session here would send
+// all keys of its agent to the provider again.
 package identity
 
 import (
@@ -66,6 +66,9 @@ func (p *Principal) AgentID() uuid.UUID { return p.Agent.ID }
 type Answer struct {
 	Principal *Principal
 	Until     time.Time
+	// Refused is the agent whose key was refused because of the agent's state, so that a change of the state ends
+	// the refusal.
+	Refused uuid.UUID
 }
 
 // Verifier finds the owner of an API key. hash is the key's SHA-256. A refusal is a *problem.Error with
@@ -113,6 +116,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{Options: o, store: agent.Store{Names: o.Names}, verdicts: memo.New[digest](memo.Options[verdict]{
 		Size: keptAnswers, Now: o.Now, Timeout: askTimeout, Epoch: o.Generation.Epoch, Minor: verdict.refused,
+		Holds: func(v verdict, epoch uint64) bool { return o.Generation.Holds(v.agentID(), epoch) },
 	})}
 	if o.Config.IdentityURL != "" {
 		s.provider = newProvider(o)
@@ -209,7 +213,7 @@ func (s *Service) find(ctx context.Context, bearer string, hash digest) (v verdi
 	if refusal.Status < 500 && !answer.Until.IsZero() {
 		until = earliest(answer.Until, now.Add(keepRefused))
 	}
-	return verdict{refusal: refusal}, until
+	return verdict{refusal: refusal, of: answer.Refused}, until
 }
 
 // session returns the answer about a session token. A session that began with a key of the other kind of
@@ -301,7 +305,7 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 			Field: "Authorization", Message: "carries an API key; send the session token (ps_…) of the session to end",
 		})
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return s.store.EndSession(ctx, tx, bearer) })
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return s.store.EndSession(ctx, tx, p.Agent.ID, bearer) })
 	if err != nil {
 		return unavailable(err)
 	}

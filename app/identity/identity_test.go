@@ -233,6 +233,52 @@ func (c *counter) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Co
 
 func (c *counter) AfterQuery(context.Context, *bun.QueryEvent) {}
 
+// TestChangesForgetOneAgent checks that a change of an agent forgets the verdicts on its keys and sessions, also a
+// refusal, and those on no others.
+func TestChangesForgetOneAgent(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		queries := new(counter)
+		counted := &database.DB{DB: db.DB.WithQueryHook(queries), Reader: db.Reader.WithQueryHook(queries), Kind: db.Kind, Breaker: db.Breaker}
+		n := newNode(t, counted, openRegistry)
+		_, adas := n.register(t, "Ada")
+		bob, bobs := n.register(t, "Bob")
+		token := n.session(t, adas).Token
+		unknown := "pc_aaaaaaaaaaaa_" + adas[16:]
+		asked := func(want string, bearer string, most int64) {
+			t.Helper()
+			queries.n.Store(0)
+			n.want(t, bearer, want)
+			if got := queries.n.Load(); got != most {
+				t.Errorf("%d queries about a bearer of %s, want %d", got, want, most)
+			}
+		}
+		all := func(bobsQueries int64, of string) {
+			t.Helper()
+			asked("ada", adas, 0)
+			asked("ada", token, 0)
+			asked(invalid, unknown, 0)
+			asked(of, bobs, bobsQueries)
+			asked(of, bobs, 0)
+		}
+		n.recheck(t)
+		n.want(t, token, "ada")
+		n.want(t, adas, "ada")
+		n.want(t, unknown, invalid)
+		n.want(t, bobs, "bob")
+		all(0, "bob")
+		n.inTx(t, func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, bob.ID, "ps_none") })
+		n.recheck(t)
+		all(1, "bob")
+		n.setStatus(t, "bob", agent.Disabled)
+		n.recheck(t)
+		all(1, isDisabled)
+		n.setStatus(t, "bob", agent.Active)
+		n.recheck(t)
+		all(1, "bob")
+	})
+}
+
 func TestQueriesOfACheck(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -126,7 +126,7 @@ func (p *provider) Verify(ctx context.Context, key string, hash digest) (Answer,
 		return Answer{}, err
 	}
 	if who.Status != agent.Active {
-		return Answer{Until: found.until}, disabled(p.Config.BaseURL)
+		return Answer{Until: found.until, Refused: who.ID}, disabled(p.Config.BaseURL)
 	}
 	principal := &Principal{Agent: who, Credential: credential, ExpiresAt: found.claims.expires}
 	return Answer{Principal: principal, Until: found.until}, nil

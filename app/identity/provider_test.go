@@ -676,7 +676,13 @@ func TestDisabledAgentsOfAProvider(t *testing.T) {
 		n.want(t, opaque, "ada")
 		fresh := n.session(t, opaque).Token
 		n.want(t, fresh, "ada")
-		n.inTx(t, func(ctx context.Context, tx bun.Tx) error { return store.EndSession(ctx, tx, fresh) })
+		n.inTx(t, func(ctx context.Context, tx bun.Tx) error {
+			a, err := store.ByHandle(ctx, tx, "ada")
+			if err == nil {
+				err = store.EndSession(ctx, tx, a.ID, fresh)
+			}
+			return err
+		})
 		n.recheck(t)
 		n.want(t, fresh, invalid)
 	})

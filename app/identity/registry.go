@@ -26,7 +26,7 @@ func (r *registry) Verify(ctx context.Context, key string, _ digest) (Answer, er
 	case err != nil:
 		return Answer{}, err
 	case who.Status != agent.Active:
-		return Answer{Until: until}, disabled(r.Config.BaseURL)
+		return Answer{Until: until, Refused: who.ID}, disabled(r.Config.BaseURL)
 	}
 	r.Usage.KeyUsed(found.ID)
 	return Answer{Principal: &Principal{Agent: who, Credential: found.ID, ExpiresAt: found.ExpiresAt}, Until: until}, nil

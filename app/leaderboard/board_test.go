@@ -544,7 +544,7 @@ func TestLooksAreCheap(t *testing.T) {
 			{"nothing", func() {}, false},
 			{"a session ended", func() {
 				err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
-					return (stored.Store{}).EndSession(ctx, tx, "ps_none")
+					return (stored.Store{}).EndSession(ctx, tx, id, "ps_none")
 				})
 				if err != nil {
 					t.Fatal(err)

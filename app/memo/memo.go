@@ -34,8 +34,10 @@ type Options[V any] struct {
 	// other callers may be waiting for it.
 	Timeout time.Duration
 	// Epoch, if not nil, returns a counter. When it changes, all values are forgotten, as after
-	// Forget.
+	// Forget, except those that Holds keeps.
 	Epoch func() uint64
+	// Holds, if not nil, reports whether a value is still good if Epoch was epoch when its load began.
+	Holds func(value V, epoch uint64) bool
 	// Minor, if not nil, reports minor values. They are kept apart, also up to Size, so that many
 	// of them can't evict the other values.
 	Minor func(V) bool
@@ -54,13 +56,16 @@ type Cache[K comparable, V any] struct {
 type entry[V any] struct {
 	value V
 	until time.Time
-	epoch uint64
+	era   era
 }
 
 type loadKey[K comparable] struct {
-	key   K
-	epoch uint64
+	key K
+	era era
 }
+
+// era says how often values were forgotten.
+type era struct{ forgets, epoch uint64 }
 
 // load is a running load.
 type load[V any] struct {
@@ -94,7 +99,7 @@ func New[K comparable, V any](o Options[V]) *Cache[K, V] {
 // A waiting caller returns early if ctx ends.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, find func(context.Context) (V, time.Time, error)) (V, error) {
 	for {
-		at := loadKey[K]{key, c.epoch()}
+		at := loadKey[K]{key, c.era()}
 		kept, ok := c.find(at)
 		if ok && c.options.Now().Before(kept.until) {
 			return kept.value, nil
@@ -120,7 +125,7 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, find func(context.Context)
 
 // Last returns the kept value of a key, even if it has expired, and false if there is none.
 func (c *Cache[K, V]) Last(key K) (V, bool) {
-	kept, ok := c.find(loadKey[K]{key, c.epoch()})
+	kept, ok := c.find(loadKey[K]{key, c.era()})
 	return kept.value, ok
 }
 
@@ -146,18 +151,23 @@ func (c *Cache[K, V]) Forget() {
 	}
 }
 
-func (c *Cache[K, V]) epoch() uint64 {
-	epoch := c.forgets.Load()
+func (c *Cache[K, V]) era() era {
+	now := era{forgets: c.forgets.Load()}
 	if c.options.Epoch != nil {
-		epoch += c.options.Epoch()
+		now.epoch = c.options.Epoch()
 	}
-	return epoch
+	return now
 }
 
-// find returns the entry of a key in an epoch.
+// holds reports whether a value whose load began in the era from is good in the era now.
+func (c *Cache[K, V]) holds(value V, from, now era) bool {
+	return from == now || from.forgets == now.forgets && c.options.Holds != nil && c.options.Holds(value, from.epoch)
+}
+
+// find returns the entry of a key that is good in an era.
 func (c *Cache[K, V]) find(at loadKey[K]) (entry[V], bool) {
 	for _, kept := range c.kept {
-		if e, ok := kept.Get(at.key); ok && e.epoch == at.epoch {
+		if e, ok := kept.Get(at.key); ok && c.holds(e.value, e.era, at.era) {
 			return e, true
 		}
 	}
@@ -206,7 +216,7 @@ func (c *Cache[K, V]) end(at loadKey[K], l *load[V]) {
 func (c *Cache[K, V]) keep(at loadKey[K], value V, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at.epoch != c.epoch() {
+	if !c.holds(value, at.era, c.era()) {
 		return
 	}
 	place, other := c.kept[0], c.kept[1]
@@ -214,5 +224,5 @@ func (c *Cache[K, V]) keep(at loadKey[K], value V, until time.Time) {
 		place, other = other, place
 	}
 	other.Remove(at.key)
-	place.Add(at.key, entry[V]{value, until, at.epoch})
+	place.Add(at.key, entry[V]{value, until, at.era})
 }

@@ -192,6 +192,35 @@ func TestEpoch(t *testing.T) {
 	}
 }
 
+// TestHolds checks that a new epoch keeps the values that still hold, also those of loads that began before it, and
+// that Forget keeps none.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var epoch atomic.Uint64
+		c, s := New[string](Options[int]{
+			Size: 10, Now: time.Now, Epoch: epoch.Load,
+			Holds: func(value int, from uint64) bool { return value < 10 || from >= epoch.Load() },
+		}), newCounter()
+		until := time.Now().Add(time.Hour)
+		want(t, get(c, always(1, until)), 1)
+		epoch.Add(1)
+		want(t, get(c, always(2, until)), 1)
+		c.Forget()
+		want(t, get(c, always(10, until)), 10)
+		want(t, get(c, always(2, until)), 10)
+		epoch.Add(1)
+		for _, kept := range []int{11, 3} {
+			slow := get(c, s.find(until))
+			<-s.begun
+			epoch.Add(1)
+			s.results <- result{value: kept}
+			want(t, slow, kept)
+		}
+		want(t, get(c, always(4, until)), 3) // 11 began before the change
+	})
+}
+
 func TestSizeAndMinorValues(t *testing.T) {
 	t.Parallel()
 	c := New[string](Options[int]{Size: 3, Now: time.Now, Minor: func(v int) bool { return v < 0 }})
