@@ -178,11 +178,13 @@ type predictionsWire struct {
 	Newest      *int             `json:"newest"`
 }
 
-// recordTopics are the topics of a prediction record, which contains its agent's name and its market's
-// price.
-var recordTopics = []generation.Topic{
-	generation.Predictions, generation.Results, generation.Markets, generation.Agents, generation.Texts,
-}
+// storedTopics are the topics of one stored prediction, which contains its agent's name and its market's
+// price. No other publish changes it. recordTopics are those of answers that contain predictions and change
+// with each publish.
+var (
+	storedTopics = []generation.Topic{generation.Results, generation.Markets, generation.Agents, generation.Texts}
+	recordTopics = append([]generation.Topic{generation.Predictions}, storedTopics...)
+)
 
 // predictionsQuery asks for a page of predictions. It names the agent by its handle.
 type predictionsQuery struct {
@@ -334,6 +336,6 @@ func (a *API) getPrediction() fiber.Handler {
 			}
 			return wire{true, a.prediction(record)}, nil
 		},
-		topics: recordTopics, cost: costs[predictionQuery](httpserver.Lookup),
+		topics: storedTopics, cost: costs[predictionQuery](httpserver.Lookup),
 	})
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -8,8 +9,10 @@ import (
 	"time"
 
 	"github.com/gowebpki/jcs"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
@@ -94,7 +97,10 @@ func TestWithheldRecord(t *testing.T) {
 			return n
 		}
 		before := hidden()
-		s.reveal(t)
+		if got := s.do(t, call{path: "/api/predictions/" + id, bearer: bob}).fine(); got.at("prediction", "title") != nil {
+			t.Errorf("shown before the reveal: %s", got.raw)
+		}
+		s.reveal(t) // ends the copy that bob got
 		if hidden() != before {
 			t.Error("a reveal drops all copies in memory, as if it had hidden a text")
 		}
@@ -102,6 +108,39 @@ func TestWithheldRecord(t *testing.T) {
 		if n := s.do(t, call{path: "/api/predictions?q=soon"}).fine().count("predictions"); n != 1 {
 			t.Errorf("a search finds %d after the reveal", n)
 		}
+	})
+}
+
+// TestPublishKeepsOtherRecords checks that the copy of one prediction stays in memory when another is published, and
+// not when a result changes.
+func TestPublishKeepsOtherRecords(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		ada, bob := s.register(t, "Ada"), s.register(t, "Bob")
+		publish := func(title string) string {
+			t.Helper()
+			body := forecast(map[string]any{"title": title})
+			return s.do(t, call{method: "POST", path: "/api/predictions", bearer: ada, body: body}).fine().text("prediction", "id")
+		}
+		id := publish("It rains")
+		title := func(want string) {
+			t.Helper()
+			got := s.do(t, call{path: "/api/predictions/" + id, bearer: bob}).fine().text("prediction", "title")
+			if got != want {
+				t.Errorf("the title is %q, want %q", got, want)
+			}
+		}
+		title("It rains")
+		if _, err := s.DB.ExecContext(t.Context(), "UPDATE predictions SET title = 'It snows'"); err != nil {
+			t.Fatal(err)
+		}
+		publish("It is windy")
+		title("It rains") // the copy
+		err := s.DB.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return generation.Move(ctx, tx, generation.Results) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		title("It snows")
 	})
 }
 

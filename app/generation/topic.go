@@ -15,8 +15,8 @@ type Topic int
 
 // The topics. A transaction moves every topic whose answers it changes.
 const (
-	Predictions Topic = iota // predictions were published
-	Results                  // baselines, settlements, rulings, corrections
+	Predictions Topic = iota // predictions were published or revealed
+	Results                  // stored predictions changed: reveals, baselines, settlements, rulings, corrections
 	Boards                   // leaderboards were built
 	Markets                  // markets or events were observed
 	Agents                   // agents registered, or their profiles or states changed

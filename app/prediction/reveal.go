@@ -236,7 +236,7 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 			words = append(words, newWords{p.AgentID, p.ID, termsOf(tx, p.Title, p.Thesis)})
 		}
 	}
-	if err := generation.Move(ctx, tx, generation.Predictions); err != nil {
+	if err := generation.Move(ctx, tx, generation.Predictions, generation.Results); err != nil {
 		return err
 	}
 	writes := []database.Write{database.NewWrite(`UPDATE predictions AS p SET unrevealed = FALSE, revealed_at = v.revealed_at
