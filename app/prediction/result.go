@@ -97,39 +97,51 @@ type PendingFilter struct {
 	Limit   int
 }
 
+// Awaiting is a prediction that waits for its baseline.
+type Awaiting struct {
+	Key
+	MarketID  string
+	CreatedAt time.Time
+	Closed    bool // the market was closed
+}
+
 // Pending lists predictions that wait for a baseline, in the order of ids, which is that of publication for each agent.
 // It finds each market with such predictions by one look-up in the index, and reads no prediction published after
 // f.Until on a market that is open.
-func (Store) Pending(ctx context.Context, db bun.IDB, f PendingFilter) ([]Key, error) {
+func (Store) Pending(ctx context.Context, db bun.IDB, f PendingFilter) ([]Awaiting, error) {
 	// With an array, Postgres looks up each market in the index, whatever it knows about the table.
 	among := "s.market_id IN (?)"
 	if database.IsPostgres(db) {
 		among = "s.market_id = ANY (ARRAY(?))"
 	}
-	on := func(markets string) *bun.SelectQuery {
-		return db.NewSelect().TableExpr("results AS s").Column("s.agent_id", "s.id").Where("s.baseline_state = 'pending'").
+	on := func(markets, closed string) *bun.SelectQuery {
+		return db.NewSelect().TableExpr("results AS s").Column("s.agent_id", "s.id", "s.market_id", "s.created_at").
+			ColumnExpr(closed+" AS closed").Where("s.baseline_state = 'pending'").
 			Where(among, db.NewSelect().TableExpr("held AS h").Column("h.market_id").Where(markets)).Where("s.id > ?", f.After)
 	}
-	due := db.NewSelect().TableExpr("(? UNION ALL ?) AS due", on("NOT h.closed").Where("s.created_at <= ?", f.Until.UTC()), on("h.closed")).
-		Column("agent_id", "id").Order("id").Limit(int64(f.Limit))
+	due := db.NewSelect().TableExpr("(? UNION ALL ?) AS due", on("NOT h.closed", "FALSE").Where("s.created_at <= ?", f.Until.UTC()), on("h.closed", "TRUE")).
+		Column("agent_id", "id", "market_id", "created_at", "closed").Order("id").Limit(int64(f.Limit))
 	if len(f.Markets) > 0 {
 		// A join would let the database begin with all predictions on the events.
 		due.Where("(SELECT p.event_key FROM predictions AS p WHERE p.agent_id = due.agent_id AND p.id = due.id) IN ("+
 			"SELECT f.event_key FROM results AS e JOIN predictions AS f ON f.agent_id = e.agent_id AND f.id = e.id"+
 			" WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(f.Markets))
 	}
-	var keys []Key
+	var list []Awaiting
 	err := db.NewRaw(`WITH RECURSIVE waiting (market_id) AS (
 			SELECT MIN(s.market_id) FROM results AS s WHERE s.baseline_state = 'pending'
 			UNION ALL
 			SELECT (SELECT MIN(s.market_id) FROM results AS s WHERE s.baseline_state = 'pending' AND s.market_id > w.market_id)
 			FROM waiting AS w WHERE w.market_id IS NOT NULL
 		), held AS (SELECT m.id AS market_id, m.closed FROM waiting AS w JOIN (?) AS m ON m.id = w.market_id)
-		?`, market.Select(db).Column("m.id", "m.closed"), due).Scan(ctx, &keys)
+		?`, market.Select(db).Column("m.id", "m.closed"), due).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("list pending predictions: %w", err)
 	}
-	return keys, nil
+	for i := range list {
+		list[i].CreatedAt = list[i].CreatedAt.UTC()
+	}
+	return list, nil
 }
 
 // ScanPending reads predictions AS p with their results AS s and their markets AS m into rows, in the order of agents,

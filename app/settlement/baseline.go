@@ -3,6 +3,7 @@ package settlement
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -50,24 +51,29 @@ func (s *Service) fixBaselines(ctx context.Context, stop time.Time, marketIDs ..
 	}
 	next := prediction.PendingFilter{Until: run.until, Markets: marketIDs, Limit: s.listed}
 	for more := true; more; {
-		keys, err := prediction.Store{}.Pending(ctx, s.db.Reader, next)
+		list, err := prediction.Store{}.Pending(ctx, s.db.Reader, next)
 		if err != nil {
 			return fmt.Errorf("fix baselines: %w", err)
 		}
-		for chunk := range slices.Chunk(keys, s.chunk) {
-			err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error { return run.chunk(ctx, tx, chunk) })
-			if err != nil {
+		if more = len(list) == s.listed; more {
+			next.After = list[len(list)-1].ID
+		}
+		for len(list) > 0 {
+			if err := run.look(ctx, &list); err != nil {
 				return fmt.Errorf("fix baselines: %w", err)
 			}
-			if err := s.afterChunk(); err != nil {
-				return err
+			for chunk := range slices.Chunk(run.looked, s.chunk) {
+				err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error { return run.chunk(ctx, tx, chunk) })
+				if err != nil {
+					return fmt.Errorf("fix baselines: %w", err)
+				}
+				if err := s.afterChunk(); err != nil {
+					return err
+				}
+				if !stop.IsZero() && !time.Now().Before(stop) {
+					return s.formConsensus(ctx, run.due)
+				}
 			}
-			if !stop.IsZero() && !time.Now().Before(stop) {
-				return s.formConsensus(ctx, run.due)
-			}
-		}
-		if more = len(keys) == s.listed; more {
-			next.After = keys[len(keys)-1].ID
 		}
 	}
 	return s.formConsensus(ctx, run.due)
@@ -93,6 +99,8 @@ type pending struct {
 	Closed           bool
 	ClosedAt         time.Time `bun:",nullzero"`
 	MarketCategory   string    `bun:",nullzero"`
+	// Final says that no view after publication is missing from the prices that were read.
+	Final bool `bun:"-"`
 }
 
 // previous returns the agent's previous confidence as one about the outcome of p, or nil if there is none. So an agent
@@ -114,11 +122,55 @@ type baselineRun struct {
 	until   time.Time               // no view counts yet after later publications
 	blocked map[clusterKey]struct{} // an earlier prediction of the agent on the event waits
 	due     map[string]struct{}     // the markets that got a baseline and have no row of Consensus
+
+	looked []prediction.Awaiting // the predictions to decide next
+	prices map[string]history    // that may bound their baselines, by market
+	at     time.Time             // before the prices were read
+}
+
+// look takes the next predictions from the list, and reads the prices that may bound their baselines. It runs outside
+// the transactions, because these keep agents from publishing and, on SQLite, all others from writing. A price may arrive
+// between look and the decision. So a market counts as closed only if the list, which was read before the prices, says
+// so, and time has run out only if it had at look. All else waits for the next run, which finds the price.
+func (r *baselineRun) look(ctx context.Context, list *[]prediction.Awaiting) (err error) {
+	r.at = r.service.now()
+	n, markets, from, to := r.service.priced(*list)
+	r.looked, *list = (*list)[:n], (*list)[n:]
+	r.prices, err = r.service.loadPrices(ctx, markets, from, to)
+	return err
+}
+
+// pricesRead is about the most prices that are in memory at a time. They take some 20 MB.
+const pricesRead = 100_000
+
+// priced returns how many predictions at the beginning of a list need about pricesRead prices, at least one, and the
+// markets and the times of these prices.
+func (s *Service) priced(list []prediction.Awaiting) (n int, markets []string, from, to time.Time) {
+	found := map[string]struct{}{}
+	for _, p := range list {
+		first, last := p.CreatedAt.Add(-s.PricesBefore()), p.CreatedAt.Add(score.AfterWithin)
+		if n > 0 && from.Before(first) {
+			first = from
+		}
+		if n > 0 && to.After(last) {
+			last = to
+		}
+		found[p.MarketID] = struct{}{}
+		if n > 0 && len(found)*int(last.Sub(first)/s.interval) > pricesRead {
+			break // found has a market too many, which does no harm
+		}
+		n, from, to = n+1, first, last
+	}
+	return n, slices.Sorted(maps.Keys(found)), from, to
 }
 
 // chunk decides the next predictions. It locks their agents before it reads them, because another worker may have
 // decided some since they were listed.
-func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx, keys []prediction.Key) error {
+func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx, list []prediction.Awaiting) error {
+	keys, closed := make([]prediction.Key, len(list)), make(map[uuid.UUID]bool, len(list))
+	for i, p := range list {
+		keys[i], closed[p.ID] = p.Key, p.Closed
+	}
 	if err := prediction.LockTalliesOf(ctx, tx, keys); err != nil {
 		return err
 	}
@@ -131,17 +183,15 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx, keys []prediction.Ke
 		return nil
 	}
 	for i := range rows {
-		rows[i].CreatedAt, rows[i].ClosedAt = rows[i].CreatedAt.UTC(), rows[i].ClosedAt.UTC()
+		p := &rows[i]
+		p.CreatedAt, p.ClosedAt = p.CreatedAt.UTC(), p.ClosedAt.UTC()
+		p.Final = p.Closed && closed[p.ID] || r.at.After(p.CreatedAt.Add(BaselineWithin))
 	}
 	return r.decide(ctx, tx, rows)
 }
 
 // decide fixes the baselines of those rows that can be decided.
 func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) error {
-	prices, err := r.service.loadPrices(ctx, tx, rows)
-	if err != nil {
-		return err
-	}
 	keys := make([]clusterKey, len(rows))
 	for i := range rows {
 		keys[i] = clusterKey{rows[i].AgentID, rows[i].EventKey}
@@ -157,7 +207,7 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 		if _, blocked := r.blocked[key]; blocked {
 			continue
 		}
-		row, ok := r.service.baselineOf(&p, prices[p.MarketID])
+		row, ok := r.service.baselineOf(&p, r.prices[p.MarketID])
 		// A later publication is listed without the earlier ones on markets that are open, so it mustn't get a weight. It
 		// can have a baseline only if the clocks of two nodes differ.
 		if !ok || (row.State == prediction.Fixed && p.CreatedAt.After(r.until)) {
@@ -218,28 +268,19 @@ func (h history) since(at time.Time) history {
 // fresh is the maximum age of a view before publication.
 func (s *Service) fresh() time.Duration { return score.BeforeMaxIntervals * s.interval }
 
-// loadPrices reads the observations that may bound the baselines of rows, by market.
-func (s *Service) loadPrices(ctx context.Context, tx bun.Tx, rows []pending) (map[string]history, error) {
-	first, last := rows[0].CreatedAt, rows[0].CreatedAt
-	markets := make([]string, 0, len(rows))
-	for _, p := range rows {
-		markets = append(markets, p.MarketID)
-		if p.CreatedAt.Before(first) {
-			first = p.CreatedAt
-		}
-		if p.CreatedAt.After(last) {
-			last = p.CreatedAt
-		}
-	}
-	slices.Sort(markets)
-	from, to := first.Add(-s.PricesBefore()), last.Add(score.AfterWithin)
-	prices, err := market.Store{}.PricesBetween(ctx, tx, slices.Compact(markets), from, to)
+// loadPrices reads the observations of markets between two times.
+func (s *Service) loadPrices(ctx context.Context, markets []string, from, to time.Time) (map[string]history, error) {
+	prices, err := market.Store{}.PricesBetween(ctx, s.db.Reader, markets, from, to)
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]history{}
-	for _, p := range prices {
-		found[p.MarketID] = append(found[p.MarketID], p)
+	found := make(map[string]history, len(markets))
+	for i, p := range prices {
+		if own := found[p.MarketID]; own == nil {
+			found[p.MarketID] = prices[i : i+1]
+		} else {
+			found[p.MarketID] = own[:len(own)+1] // the prices of a market follow each other
+		}
 	}
 	return found, nil
 }
@@ -251,8 +292,7 @@ func (s *Service) baselineOf(p *pending, h history) (prediction.Baseline, bool) 
 	before, after := s.around(p, h)
 	switch {
 	case after == nil:
-		late := s.now().After(p.CreatedAt.Add(BaselineWithin))
-		return row, p.Closed || late
+		return row, p.Final
 	case s.illiquid(before), s.illiquid(after):
 		row.State = prediction.Illiquid
 	default:

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -168,6 +170,132 @@ func TestBaselinesLeaveTime(t *testing.T) {
 		}
 		w.rebuilt()
 	})
+}
+
+// pricesAsked counts the queries on prices, and calls then after the first of them.
+type pricesAsked struct {
+	n    int
+	then func()
+}
+
+func (a *pricesAsked) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (a *pricesAsked) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if !strings.Contains(e.Query, "market_prices") {
+		return
+	}
+	if a.n++; a.n == 1 && a.then != nil {
+		a.then()
+	}
+}
+
+// TestPricesAreReadBeforeTransactions checks that a run reads its prices once for all chunks, and not while it holds
+// agents.
+func TestPricesAreReadBeforeTransactions(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		m := w.market("1", "", "x", start)
+		m.Prices = []float64{.5, .5}
+		w.observe(m)
+		var ids []uuid.UUID
+		for n := range 5 {
+			w.clock = w.clock.Add(time.Second)
+			ids = append(ids, w.publish(w.agent(n), m, 0, .7))
+		}
+		w.clock = w.clock.Add(3 * time.Minute)
+		w.observe(m)
+		var held, free pricesAsked
+		watched := *db
+		watched.DB, watched.Reader = db.DB.WithQueryHook(&held), db.Reader.WithQueryHook(&free)
+		s := New(Options{DB: &watched, Now: func() time.Time { return w.clock }})
+		s.chunk = 2
+		w.must(s.FixBaselines(t.Context()))
+		if held.n != 0 || free.n != 1 {
+			t.Errorf("%d reads of prices in transactions and %d before them, want 0 and 1", held.n, free.n)
+		}
+		for _, id := range ids {
+			if p := w.prediction(id); p.BaselineState != prediction.Fixed {
+				t.Errorf("a prediction is %s, want fixed", p.BaselineState)
+			}
+		}
+	})
+}
+
+// TestPriceArrivesAfterTheRead checks that a prediction gets its baseline from a price that arrives after the prices were
+// read, although its market closes or its time ends before the decision.
+func TestPriceArrivesAfterTheRead(t *testing.T) {
+	t.Parallel()
+	for name, between := range map[string]func(w *world, m *market.Market){
+		"nothing more":      func(*world, *market.Market) {},
+		"the market closes": func(w *world, m *market.Market) { closeWith(m, w.clock.Add(time.Second), 1, 0); w.observe(m) },
+		"its time ends":     func(w *world, _ *market.Market) { w.clock = w.clock.Add(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				w := newWorld(t, db)
+				m := w.market("1", "", "x", start)
+				m.Prices = []float64{.5, .5}
+				w.observe(m)
+				w.clock = w.clock.Add(time.Second)
+				id := w.publish(w.agent(1), m, 0, .7)
+				w.clock = w.clock.Add(3 * time.Minute)
+				asked := pricesAsked{then: func() {
+					m.Prices = []float64{.6, .4}
+					w.observe(m)
+					between(w, m)
+				}}
+				watched := *db
+				watched.Reader = db.Reader.WithQueryHook(&asked)
+				s := New(Options{DB: &watched, Now: func() time.Time { return w.clock }})
+				w.must(s.FixBaselines(t.Context()))
+				if p := w.prediction(id); p.BaselineState != prediction.Pending {
+					t.Errorf("decided as %s without the price that arrived", p.BaselineState)
+				}
+				w.must(s.FixBaselines(t.Context()))
+				if p := w.prediction(id); asked.n != 2 || show(p.Baseline) != "0.6" {
+					t.Errorf("the baseline is %s, want 0.6; %d reads", show(p.Baseline), asked.n)
+				}
+			})
+		})
+	}
+}
+
+// TestPricesInMemoryAreBounded checks that a run reads prices for many predictions at a time, but not for too many.
+func TestPricesInMemoryAreBounded(t *testing.T) {
+	t.Parallel()
+	s := &Service{interval: time.Minute}
+	at := func(n int, apart time.Duration, markets int) (list []prediction.Awaiting) {
+		for i := range n {
+			list = append(list, prediction.Awaiting{MarketID: fmt.Sprint(i % markets), CreatedAt: start.Add(time.Duration(i) * apart)})
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		list  []prediction.Awaiting
+		reads int
+	}{
+		"a minute on 500 markets":          {at(12_000, 5*time.Millisecond, 500), 1},
+		"a minute on 12,000 markets":       {at(12_000, 5*time.Millisecond, 12_000), 10},
+		"a week on one market":             {at(1_000, 10*time.Minute, 1), 1},
+		"predictions many years apart":     {at(4, 10*365*24*time.Hour, 1), 4},
+		"at the same time, on ten markets": {at(1_000, 0, 10), 1},
+	} {
+		left, reads := c.list, 0
+		for ; len(left) > 0; reads++ {
+			n, markets, from, to := s.priced(left)
+			for _, p := range left[:n] {
+				if !slices.Contains(markets, p.MarketID) || p.CreatedAt.Add(-s.PricesBefore()).Before(from) || p.CreatedAt.Add(score.AfterWithin).After(to) {
+					t.Fatalf("%s: the prices of %v from %s to %s lack those of %+v", name, markets, from, to, p)
+				}
+			}
+			left = left[n:]
+		}
+		if reads != c.reads {
+			t.Errorf("%s: %d reads, want %d", name, reads, c.reads)
+		}
+	}
 }
 
 func TestConsensusAndFifty(t *testing.T) {

@@ -146,7 +146,7 @@ func TestYoungPredictionsAreNotRead(t *testing.T) {
 			if analysed {
 				w.exec("VACUUM ANALYZE")
 			}
-			var keys []prediction.Key
+			var keys []prediction.Awaiting
 			explained := dbtest.Explain(t, db, func(db *database.DB) {
 				var err error
 				keys, err = prediction.Store{}.Pending(t.Context(), db.Reader, prediction.PendingFilter{Until: start.Add(30 * time.Minute), Limit: 1000})
