@@ -134,9 +134,6 @@ type Endpoint struct {
 func (u *Usage) Endpoints(ctx context.Context, db bun.IDB, agentID uuid.UUID, n int) ([]Endpoint, error) {
 	now := u.now().UTC().Truncate(time.Hour)
 	from := now.Add(-time.Duration(n-1) * time.Hour)
-	// Wait for a running flush, which moves counts from memory to the table.
-	u.flushing.RLock()
-	defer u.flushing.RUnlock()
 	var rows []usageEndpoint
 	if err := db.NewSelect().Model(&rows).Where("agent_id = ?", agentID).Where("hour >= ?", from).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read usage by endpoint: %w", err)

@@ -50,8 +50,6 @@ func (u *Usage) waiting() (agents []uuid.UUID, keys []string) {
 
 // flushSome writes the counts and errors of the first n agents, in one transaction.
 func (u *Usage) flushSome(ctx context.Context, agents []uuid.UUID) (n int, err error) {
-	u.flushing.Lock()
-	defer u.flushing.Unlock()
 	b, n := u.take(agents)
 	if b.rows() == 0 {
 		return n, nil

@@ -175,8 +175,6 @@ func writeErrors(ctx context.Context, tx bun.Tx, list []RequestError) error {
 // RecentErrors returns the latest errors of an agent, at most MaxErrors, the newest first. Errors on
 // other nodes may be missing for ten seconds.
 func (u *Usage) RecentErrors(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]RequestError, error) {
-	u.flushing.RLock()
-	defer u.flushing.RUnlock()
 	var list []RequestError
 	err := db.NewSelect().Model(&list).Where("agent_id = ?", agentID).OrderExpr("id DESC").Limit(MaxErrors).Scan(ctx)
 	if err != nil {

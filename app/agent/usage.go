@@ -53,6 +53,10 @@ type Request struct {
 // Usage counts the requests of agents on this node and writes to the database in batches: the
 // counts by hour and by endpoint, the latest errors, and when agents were last seen and keys last
 // used. A crash loses up to ten seconds of counts. An unavailable database loses no counts.
+//
+// Methods that read add up the tables and the memory of this node, and wait for no flush. They read the
+// tables first, and a flush takes its counts from memory before it writes them. So they may lack the counts
+// of a running transaction, but count none twice.
 type Usage struct {
 	db  *database.DB
 	log *slog.Logger
@@ -63,9 +67,8 @@ type Usage struct {
 	keys   map[string]struct{}
 	errors recent
 
-	flushing sync.RWMutex // held for reading while memory and table are added up
-	stop     chan struct{}
-	done     chan struct{}
+	stop chan struct{}
+	done chan struct{}
 	// interrupt ends a flush that Start has begun.
 	interrupt context.CancelFunc
 }
@@ -131,9 +134,6 @@ func (u *Usage) Last24hAll(ctx context.Context, db bun.IDB, ids []uuid.UUID) (ma
 	if len(ids) == 0 {
 		return sums, nil
 	}
-	// Wait for a running flush, which moves counts from memory to the table.
-	u.flushing.RLock()
-	defer u.flushing.RUnlock()
 	var rows []usageHour
 	p := database.NewPlanned(db)
 	q := db.NewSelect().Model((*usageHour)(nil)).
@@ -168,9 +168,6 @@ func (u *Usage) ByHour(ctx context.Context, db bun.IDB, ids []uuid.UUID, n int) 
 		return hours, nil
 	}
 	from := u.now().UTC().Truncate(time.Hour).Add(-time.Duration(n-1) * time.Hour)
-	// Wait for a running flush, which moves counts from memory to the table.
-	u.flushing.RLock()
-	defer u.flushing.RUnlock()
 	var rows []usageHour
 	if err := db.NewSelect().Model(&rows).Where("agent_id IN ?", bun.Tuple(ids)).Where("hour >= ?", from).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read usage by hour: %w", err)

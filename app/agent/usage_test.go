@@ -2,8 +2,10 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -368,6 +370,51 @@ func TestFlushWaitsForClosing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReadsDoNotWaitForAFlush checks that usage can be read while a flush waits for its transaction, and that the counts
+// are complete after it.
+func TestReadsDoNotWaitForAFlush(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		a := create(t, db, "Ada")
+		usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time { return at })
+		fail := func() {
+			usage.Count(a.ID, agent.Request{Method: "POST", Route: "/api/predictions", Status: 422, Code: "invalid_prediction"})
+		}
+		read := func(want int64) {
+			t.Helper()
+			sum, err := usage.Last24h(t.Context(), db.Reader, a.ID)
+			hours, err2 := usage.ByHour(t.Context(), db.Reader, []uuid.UUID{a.ID}, 1)
+			list, err3 := usage.Endpoints(t.Context(), db.Reader, a.ID, 1)
+			recent, err4 := usage.RecentErrors(t.Context(), db.Reader, a.ID)
+			if err := errors.Join(err, err2, err3, err4); err != nil {
+				t.Fatal(err)
+			}
+			if sum.Requests != want || len(hours[a.ID]) != 1 || hours[a.ID][0].Requests != want || len(list) != 1 || list[0].Total() != want || int64(len(recent)) != want {
+				t.Errorf("got %+v, %+v, %+v and %d errors; want %d", sum, hours, list, len(recent), want)
+			}
+		}
+		fail()
+		read(1)
+		flushed := make(chan error, 1)
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			if _, err := store.Lock(ctx, tx, a.ID); err != nil {
+				return err
+			}
+			go func() { flushed <- usage.Flush(context.WithoutCancel(t.Context())) }()
+			for waiting := 1; waiting > 0; runtime.Gosched() { // until the flush has taken what it writes
+				_, waiting = usage.Waiting()
+			}
+			fail()
+			read(1)
+			return nil
+		})
+		if err := <-flushed; err != nil {
+			t.Fatal(err)
+		}
+		read(2)
+	})
 }
 
 func closeAccount(t *testing.T, db *database.DB, id uuid.UUID) {
