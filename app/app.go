@@ -113,6 +113,7 @@ type App struct {
 	server       *httpserver.Server
 	hub          *update.Hub
 	sample       atomic.Bool // the database holds the demo's sample world
+	monthCounted time.Time   // when this node last counted the predictions of 30 days; see countActivity
 }
 
 // New opens the database and the cache, migrates, restores the last snapshots and builds every

@@ -172,11 +172,18 @@ func (a *App) mergeWords(ctx context.Context) (time.Duration, error) {
 	return time.Second, prediction.MergeWords(ctx, a.DB)
 }
 
+// monthEvery is the time between two counts of the predictions of 30 days.
+const monthEvery = time.Hour
+
 // countActivity counts the activity shown in the admins' table of agents. It pauses long enough to
 // be busy for less than a twentieth of the time.
 func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
-	err := prediction.CountActivity(ctx, a.DB, a.now())
+	month := a.monthCounted.IsZero() || begin.Sub(a.monthCounted) >= monthEvery
+	err := prediction.CountActivity(ctx, a.DB, a.now(), month)
+	if err == nil && month {
+		a.monthCounted = begin
+	}
 	return max(time.Minute, 20*time.Since(begin)), err
 }
 

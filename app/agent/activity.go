@@ -19,8 +19,8 @@ type Activity struct {
 
 	AgentID uuid.UUID `bun:",pk,type:uuid"`
 	Counts            // of the last 24 whole hours and the current one
-	// PredictionsDay and PredictionsMonth count the predictions of the last 24 hours and of the
-	// last 30 days.
+	// PredictionsDay and PredictionsMonth count the predictions of the last 24 hours and of the last 30
+	// days. PredictionsMonth may include those of up to an hour more.
 	PredictionsDay, PredictionsMonth int64
 	// Predictions and Settled count all predictions and all settled ones. They are copied here for
 	// sorting, because an index over the tallies would be written with every settlement.
@@ -34,8 +34,12 @@ const activityRows = 200
 // seconds, and then writes only the rows that changed, in short transactions.
 // published is a query of package prediction that selects agent_id, predictions_day,
 // predictions_month, predictions and settled. It may select several rows for an agent, which are
-// added up.
-func CountActivity(ctx context.Context, db *database.DB, now time.Time, published bun.Query) error {
+// added up. If month is false, its predictions_month isn't read: PredictionsMonth grows with Predictions.
+func CountActivity(ctx context.Context, db *database.DB, now time.Time, month bool, published bun.Query) error {
+	ofMonth, before := "predictions_month", "0"
+	if !month {
+		ofMonth, before = "predictions", "predictions_month - predictions"
+	}
 	var changed []Activity
 	err := db.Reader.NewRaw(`WITH counted AS (
 		SELECT agent_id, CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(errors) AS BIGINT) AS errors,
@@ -45,15 +49,15 @@ func CountActivity(ctx context.Context, db *database.DB, now time.Time, publishe
 			SELECT agent_id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(limited) AS limited, 0 AS day, 0 AS month,
 				0 AS predictions, 0 AS settled FROM agent_usage WHERE hour >= ? GROUP BY agent_id
 			UNION ALL
-			SELECT agent_id, 0, 0, 0, predictions_day, predictions_month, predictions, settled FROM (?) AS published
+			SELECT agent_id, 0, 0, 0, predictions_day, ?, predictions, settled FROM (?) AS published
 			UNION ALL
-			SELECT agent_id, 0, 0, 0, 0, 0, 0, 0 FROM agent_activity
+			SELECT agent_id, 0, 0, 0, 0, ?, 0, 0 FROM agent_activity
 		) AS parts GROUP BY agent_id
 	) SELECT c.* FROM counted AS c LEFT JOIN agent_activity AS v ON v.agent_id = c.agent_id
 		WHERE v.agent_id IS NULL OR v.requests <> c.requests OR v.errors <> c.errors OR v.limited <> c.limited
 			OR v.predictions_day <> c.predictions_day OR v.predictions_month <> c.predictions_month
 			OR v.predictions <> c.predictions OR v.settled <> c.settled ORDER BY c.agent_id`,
-		now.UTC().Add(-24*time.Hour).Truncate(time.Hour), published).Scan(ctx, &changed)
+		now.UTC().Add(-24*time.Hour).Truncate(time.Hour), bun.Safe(ofMonth), published, bun.Safe(before)).Scan(ctx, &changed)
 	if err != nil {
 		return fmt.Errorf("count the activity of agents: %w", err)
 	}

@@ -38,7 +38,7 @@ func BenchmarkAgents(b *testing.B) {
 		}
 	}
 	begin := time.Now()
-	if err := prediction.CountActivity(b.Context(), db, at); err != nil {
+	if err := prediction.CountActivity(b.Context(), db, at, true); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("counted the activity of 100,000 agents in %v", time.Since(begin).Round(time.Millisecond))

@@ -54,7 +54,7 @@ func populate(t *testing.T, db *database.DB) []uuid.UUID {
 		_, err := agent.Store{}.SetStatus(ctx, tx, ids[3], agent.Disabled, start)
 		return err
 	})
-	if err := prediction.CountActivity(t.Context(), db, start); err != nil {
+	if err := prediction.CountActivity(t.Context(), db, start, true); err != nil {
 		t.Fatal(err)
 	}
 	return ids
@@ -148,7 +148,7 @@ func TestActivityIsCountedWithoutTheWriter(t *testing.T) {
 	defer tx.Rollback()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := prediction.CountActivity(ctx, db, start); err != nil {
+	if err := prediction.CountActivity(ctx, db, start, true); err != nil {
 		t.Errorf("while another transaction writes: %v", err)
 	}
 }
@@ -157,7 +157,7 @@ func TestActivityForgets(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		populate(t, db)
-		if err := prediction.CountActivity(t.Context(), db, start.Add(48*time.Hour)); err != nil {
+		if err := prediction.CountActivity(t.Context(), db, start.Add(48*time.Hour), true); err != nil {
 			t.Fatal(err)
 		}
 		rows, _, err := service(db).Agents(t.Context(), moderation.AgentFilter{Limit: 10})

@@ -13,14 +13,22 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// CountActivity brings the recent activity of all agents up to date; see agent.Activity.
-func CountActivity(ctx context.Context, db *database.DB, now time.Time) error {
+// CountActivity brings the recent activity of all agents up to date; see agent.Activity. If month is false, it doesn't
+// count the predictions of the last 30 days again, which reads an index entry for each. It adds the new ones to the last
+// count, and takes none off.
+func CountActivity(ctx context.Context, db *database.DB, now time.Time, month bool) error {
 	now = now.UTC()
-	day, month := database.FirstID(now.Add(-24*time.Hour)), database.FirstID(now.AddDate(0, 0, -30))
-	return agent.CountActivity(ctx, db, now, db.NewRaw(`SELECT agent_id, SUM(CASE WHEN id >= ? THEN 1 ELSE 0 END) AS predictions_day,
-			COUNT(*) AS predictions_month, 0 AS predictions, 0 AS settled FROM predictions WHERE id >= ? GROUP BY agent_id
-		UNION ALL
-		SELECT agent_id, 0, 0, total, resolved FROM agent_tallies`, day, month))
+	// Only the agents that published in the time are looked up in the key. Grouping would read all predictions of the time.
+	since := func(at time.Time) *bun.RawQuery {
+		return db.NewRaw(`CASE WHEN t.last_published_at >= ? THEN
+			(SELECT COUNT(*) FROM predictions AS p WHERE p.agent_id = t.agent_id AND p.id >= ?) ELSE 0 END`, at.Truncate(time.Millisecond), database.FirstID(at))
+	}
+	inMonth := db.NewRaw("0")
+	if month {
+		inMonth = since(now.AddDate(0, 0, -30))
+	}
+	return agent.CountActivity(ctx, db, now, month, db.NewRaw(`SELECT t.agent_id, ? AS predictions_day, ? AS predictions_month,
+		t.total AS predictions, t.resolved AS settled FROM agent_tallies AS t`, since(now.Add(-24*time.Hour)), inMonth))
 }
 
 // CountPublished returns how many predictions were published since a moment.
