@@ -170,11 +170,12 @@ func TestSearchDuringATick(t *testing.T) {
 		}
 		observe(t, db, markets...)
 		hooked := *db
-		hooked.Watch(dbtest.OnQuery(sync.OnceFunc(func() {
+		closeSome := sync.OnceFunc(func() {
 			if _, err := db.ExecContext(t.Context(), "UPDATE markets SET closed = TRUE, active = FALSE WHERE id < 'm0050'"); err != nil {
 				t.Error(err)
 			}
-		})))
+		})
+		hooked.Watch(dbtest.OnQuery(func(string) { closeSome() }))
 		var found []string
 		f := market.Filter{Category: "rare", Limit: 24}
 		for pages := 1; ; pages++ {

@@ -277,7 +277,8 @@ func TestSearchDuringATick(t *testing.T) {
 		}
 		observe(t, db, some(0, 2100)...)
 		hooked := *db
-		hooked.Watch(dbtest.OnQuery(sync.OnceFunc(func() { observe(t, db, some(2100, 2150)...) })))
+		more := sync.OnceFunc(func() { observe(t, db, some(2100, 2150)...) })
+		hooked.Watch(dbtest.OnQuery(func(string) { more() }))
 		var found []string
 		f := news.Filter{Q: "rare", Limit: 10}
 		for pages := 1; ; pages++ {

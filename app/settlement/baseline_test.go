@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -172,20 +171,14 @@ func TestBaselinesLeaveTime(t *testing.T) {
 	})
 }
 
-// pricesAsked counts the queries on prices, and calls then after the first of them.
-type pricesAsked struct {
-	n    int
-	then func()
-}
-
-func (a *pricesAsked) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
-
-func (a *pricesAsked) AfterQuery(_ context.Context, e *bun.QueryEvent) {
-	if !strings.Contains(e.Query, "market_prices") {
-		return
-	}
-	if a.n++; a.n == 1 && a.then != nil {
-		a.then()
+// pricesAsked calls each with the number of the query, after each query on prices.
+func pricesAsked(each func(n int)) dbtest.OnQuery {
+	n := 0
+	return func(query string) {
+		if strings.Contains(query, "market_prices") {
+			n++
+			each(n)
+		}
 	}
 }
 
@@ -205,14 +198,14 @@ func TestPricesAreReadBeforeTransactions(t *testing.T) {
 		}
 		w.clock = w.clock.Add(3 * time.Minute)
 		w.observe(m)
-		var held, free pricesAsked
+		var held, free int
 		watched := *db
-		watched.DB, watched.Reader = db.DB.WithQueryHook(&held), db.Reader.WithQueryHook(&free)
+		watched.DB, watched.Reader = db.DB.WithQueryHook(pricesAsked(func(n int) { held = n })), db.Reader.WithQueryHook(pricesAsked(func(n int) { free = n }))
 		s := New(Options{DB: &watched, Now: func() time.Time { return w.clock }})
 		s.chunk = 2
 		w.must(s.FixBaselines(t.Context()))
-		if held.n != 0 || free.n != 1 {
-			t.Errorf("%d reads of prices in transactions and %d before them, want 0 and 1", held.n, free.n)
+		if held != 0 || free != 1 {
+			t.Errorf("%d reads of prices in transactions and %d before them, want 0 and 1", held, free)
 		}
 		for _, id := range ids {
 			if p := w.prediction(id); p.BaselineState != prediction.Fixed {
@@ -241,21 +234,25 @@ func TestPriceArrivesAfterTheRead(t *testing.T) {
 				w.clock = w.clock.Add(time.Second)
 				id := w.publish(w.agent(1), m, 0, .7)
 				w.clock = w.clock.Add(3 * time.Minute)
-				asked := pricesAsked{then: func() {
+				asked := 0
+				hook := pricesAsked(func(n int) {
+					if asked = n; n > 1 {
+						return
+					}
 					m.Prices = []float64{.6, .4}
 					w.observe(m)
 					between(w, m)
-				}}
+				})
 				watched := *db
-				watched.Reader = db.Reader.WithQueryHook(&asked)
+				watched.Reader = db.Reader.WithQueryHook(hook)
 				s := New(Options{DB: &watched, Now: func() time.Time { return w.clock }})
 				w.must(s.FixBaselines(t.Context()))
 				if p := w.prediction(id); p.BaselineState != prediction.Pending {
 					t.Errorf("decided as %s without the price that arrived", p.BaselineState)
 				}
 				w.must(s.FixBaselines(t.Context()))
-				if p := w.prediction(id); asked.n != 2 || show(p.Baseline) != "0.6" {
-					t.Errorf("the baseline is %s, want 0.6; %d reads", show(p.Baseline), asked.n)
+				if p := w.prediction(id); asked != 2 || show(p.Baseline) != "0.6" {
+					t.Errorf("the baseline is %s, want 0.6; %d reads", show(p.Baseline), asked)
 				}
 			})
 		})

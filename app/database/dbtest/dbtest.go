@@ -67,12 +67,12 @@ func (f OnCommit) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	}
 }
 
-// OnQuery is a hook for database.DB.Watch that is called after each query.
-type OnQuery func()
+// OnQuery is a hook for database.DB.Watch that is called after each query, with its text.
+type OnQuery func(query string)
 
 func (f OnQuery) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
-func (f OnQuery) AfterQuery(context.Context, *bun.QueryEvent) { f() }
+func (f OnQuery) AfterQuery(_ context.Context, e *bun.QueryEvent) { f(e.Query) }
 
 // URL returns the address of a fresh migrated database of one engine. Postgres needs
 // TEST_POSTGRES_URL, which "make test" sets.
