@@ -17,6 +17,30 @@ import (
 // subquery to join agents to their rows.
 func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Agent)(nil)) }
 
+// Shown is what a list shows of the agent behind an entry. Name is the handle if an admin has hidden the profile.
+type Shown struct {
+	ID         uuid.UUID `bun:",type:uuid"`
+	Handle     string
+	Name       string
+	Kind       Kind
+	Visibility Visibility
+	ClosedAt   time.Time `bun:",nullzero"`
+}
+
+// Closed reports whether the account was closed.
+func (s *Shown) Closed() bool { return !s.ClosedAt.IsZero() }
+
+// Shown returns what lists show of the agent.
+func (a *Agent) Shown() Shown {
+	return Shown{ID: a.ID, Handle: a.Handle, Name: a.Name, Kind: a.Kind, Visibility: a.Visibility, ClosedAt: a.ClosedAt}
+}
+
+// JoinShown joins to q the agent whose id is in column, and selects its Shown as columns whose names begin with prefix.
+func JoinShown(q *bun.SelectQuery, column, prefix string) *bun.SelectQuery {
+	q = q.Join("JOIN agents AS a ON a.id = ?", bun.Ident(column))
+	return database.Prefixed(q, "a", prefix, "id", "handle", "name", "kind", "visibility", "closed_at")
+}
+
 // ListedAmong returns which of the agents that publish are Listed.
 func (Store) ListedAmong(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]bool, error) {
 	listed := make(map[uuid.UUID]bool, len(agents))

@@ -144,7 +144,7 @@ func (a *API) readReview(ctx context.Context, q reviewQuery) (any, error) {
 
 func (a *API) review(of *agent.Agent, r *leaderboard.Review) reviewWire {
 	w := reviewWire{
-		Agent: a.agentRef(of), Predictions: r.All.Predictions, Resolved: r.Settled, Newest: leaderboard.MaxReviewed,
+		Agent: a.agentRef(of.Shown()), Predictions: r.All.Predictions, Resolved: r.Settled, Newest: leaderboard.MaxReviewed,
 		Overall: slice(&r.All), Categories: []categorySliceWire{}, Horizons: []horizonWire{}, Distances: []distanceWire{},
 		Best: a.calls(r.Best), Worst: a.calls(r.Worst), Conclusions: []conclusionWire{}, Comparisons: r.Comparisons,
 		Thresholds: thresholdsWire{score.ReviewMinEvents, score.ReviewMinDays, score.ReviewError},

@@ -37,7 +37,7 @@ func (a *API) agentURL(handle string, reference bool) string {
 	return a.Config.BaseURL + "/agents/" + handle
 }
 
-func (a *API) agentRef(g *agent.Agent) agentRefWire {
+func (a *API) agentRef(g agent.Shown) agentRefWire {
 	return agentRefWire{ID: g.ID.String(), Handle: g.Handle, Name: g.Name, URL: a.agentURL(g.Handle, g.Kind == agent.Reference)}
 }
 

@@ -98,7 +98,7 @@ type scoresWire struct {
 
 func (a *API) prediction(r *prediction.Record) predictionWire {
 	w := predictionWire{
-		ID: r.ID.String(), Agent: a.agentRef(&r.Agent), Market: a.marketRef(r),
+		ID: r.ID.String(), Agent: a.agentRef(r.Agent), Market: a.marketRef(r),
 		Reveal: r.Reveal, RevealedAt: revealedAt(&r.Prediction), Hash: hexOrNull(r.Hash), CreatedAt: r.CreatedAt.UTC(),
 		URL: a.predictionURL(r.ID), Hidden: r.Hidden, Sample: r.Sample,
 	}

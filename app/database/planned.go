@@ -95,6 +95,15 @@ func (p *Planned) In(q *bun.SelectQuery, column string, values any) *bun.SelectQ
 	return q.Where("? = ANY((SELECT ?::?)::?)", bun.Ident(column), p.Value(values), bun.Safe(list), bun.Safe(list))
 }
 
+// Prefixed adds columns of the table alias to what q selects. Their names begin with prefix, as in a struct that embeds
+// the table's model by Bun's tag "embed:prefix".
+func Prefixed(q *bun.SelectQuery, alias, prefix string, columns ...string) *bun.SelectQuery {
+	for _, c := range columns {
+		q = q.ColumnExpr("?.? AS ?", bun.Ident(alias), bun.Ident(c), bun.Ident(prefix+c))
+	}
+	return q
+}
+
 // Scan runs q, which was built with values of p, and reads its rows into dest.
 func (p *Planned) Scan(ctx context.Context, q *bun.SelectQuery, dest ...any) error {
 	if p.conn != nil {

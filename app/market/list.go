@@ -99,7 +99,7 @@ func (f Filter) search(ctx context.Context, db bun.IDB) (page []Market, next str
 	}
 	var found []string
 	for i := range rows {
-		rows[i].utc()
+		rows[i].UTC()
 		if rows[i].Found {
 			found = append(found, rows[i].ID)
 		}

@@ -15,6 +15,14 @@ import (
 // to their own rows.
 func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Market)(nil)) }
 
+// JoinShown joins to q the market whose id is in column, if there is one. It selects what a list shows of the market as
+// columns whose names begin with prefix: the id, the names, the outcomes with their prices, and whether and when it is open.
+func JoinShown(q *bun.SelectQuery, column, prefix string) *bun.SelectQuery {
+	q = q.Join("LEFT JOIN markets AS m ON m.id = ?", bun.Ident(column))
+	return database.Prefixed(q, "m", prefix,
+		"id", "question", "title", "category", "outcomes", "prices", "closes_at", "closed_at", "active", "closed", "observed_at")
+}
+
 // SelectClosed selects the market in column, a column of an outer query, if it is closed.
 func SelectClosed(db bun.IDB, column string) *bun.SelectQuery {
 	return Select(db).ColumnExpr("1").Where("m.id = ?", bun.Ident(column)).Where("m.closed")

@@ -229,8 +229,7 @@ func (Store) ByID(ctx context.Context, db bun.IDB, id string) (m *Market, found 
 	if err != nil {
 		return nil, false, fmt.Errorf("read market: %w", err)
 	}
-	m.utc()
-	return m, true, nil
+	return m.UTC(), true, nil
 }
 
 // ByIDs returns markets by id, ordered by id. It leaves out unknown ids.
@@ -403,14 +402,15 @@ func ids(markets []Market) []string {
 
 func inUTC(markets []Market) []Market {
 	for i := range markets {
-		markets[i].utc()
+		markets[i].UTC()
 	}
 	return markets
 }
 
-// utc converts times to UTC, because drivers return them in the local zone.
-func (m *Market) utc() {
+// UTC converts times to UTC, because drivers return them in the local zone. It returns m.
+func (m *Market) UTC() *Market {
 	for _, t := range []*time.Time{&m.ClosesAt, &m.ClosedAt, &m.FirstSeenAt, &m.ObservedAt, &m.MissedAt} {
 		*t = t.UTC()
 	}
+	return m
 }

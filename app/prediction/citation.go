@@ -98,17 +98,9 @@ func (s Store) addNewest(
 	for i, c := range list {
 		citing[i] = c.PredictionID
 	}
-	var predictions []Prediction
-	if err := db.NewSelect().Model(&predictions).Where("p.id IN ?", bun.Tuple(citing)).Scan(ctx); err != nil {
-		return fmt.Errorf("read citing predictions: %w", err)
-	}
-	records, err := s.records(ctx, db, predictions)
+	byID, err := s.ByIDs(ctx, db, citing)
 	if err != nil {
 		return err
-	}
-	byID := make(map[uuid.UUID]*Record, len(records))
-	for i := range records {
-		byID[records[i].ID] = &records[i]
 	}
 	for _, c := range list {
 		one := out[c.SignalID]

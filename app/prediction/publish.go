@@ -196,7 +196,7 @@ func (p *Publisher) prepare(
 			return Receipt{}, err
 		}
 	}
-	record := Record{Prediction: draft.prediction(a, to, id), Agent: a, Market: to.market}
+	record := Record{Prediction: draft.prediction(a, to, id), Agent: a.Shown(), Market: to.market}
 	if to.market != nil {
 		record.EventKey = known.events[agentMarket{a.ID, to.market.ID}]
 	}

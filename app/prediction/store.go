@@ -3,8 +3,6 @@ package prediction
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -27,8 +25,9 @@ type Store struct {
 // Record is a prediction with its agent and its market.
 type Record struct {
 	Prediction
-	Agent  agent.Agent
-	Market *market.Market // nil if not linked
+	Agent agent.Shown
+	// Market is nil if the prediction isn't linked. A record that was read has the columns of market.JoinShown only.
+	Market *market.Market
 	// Withheld is the reason why the viewer doesn't see the texts. The texts are empty in that case.
 	Withheld Reason
 	// HiddenAlone says that an admin has hidden this prediction, whatever the visibility of its agent.
@@ -110,17 +109,10 @@ func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {
 
 // ByID returns one prediction, or nil if there is none.
 func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Record, error) {
-	var p Prediction
-	planned := database.NewPlanned(db)
-	err := planned.Scan(ctx, db.NewSelect().Model((*Prediction)(nil)).Where("p.id = ?", planned.Value(id)), &p)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read prediction: %w", err)
-	}
-	records, err := s.records(ctx, db, []Prediction{p})
-	if err != nil {
+	records, err := s.read(ctx, db, func(q *bun.SelectQuery, p *database.Planned) *bun.SelectQuery {
+		return q.Where("p.id = ?", p.Value(id))
+	})
+	if err != nil || len(records) == 0 {
 		return nil, err
 	}
 	return &records[0], nil
@@ -132,16 +124,11 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 	if len(ids) == 0 {
 		return found, nil
 	}
-	list := make([]Prediction, 0, len(ids))
 	// The second condition follows from the first, but Postgres doesn't know that. Without it, Postgres would
 	// read all of a partitioned table of results.
-	planned := database.NewPlanned(db)
-	q := planned.In(db.NewSelect().Model((*Prediction)(nil)), "p.id", ids)
-	err := planned.Scan(ctx, planned.In(q, "p.result_id", ids), &list)
-	if err != nil {
-		return nil, fmt.Errorf("read predictions: %w", err)
-	}
-	records, err := s.records(ctx, db, list)
+	records, err := s.read(ctx, db, func(q *bun.SelectQuery, p *database.Planned) *bun.SelectQuery {
+		return p.In(p.In(q, "p.id", ids), "p.result_id", ids)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -151,34 +138,32 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 	return found, nil
 }
 
-// records adds agents and markets, with one query for each.
-func (s Store) records(ctx context.Context, db bun.IDB, list []Prediction) ([]Record, error) {
-	agentIDs, marketIDs := make([]uuid.UUID, 0, len(list)), make([]string, 0, len(list))
-	for i := range list {
-		agentIDs = append(agentIDs, list[i].AgentID)
-		if list[i].MarketID != "" {
-			marketIDs = append(marketIDs, list[i].MarketID)
+// recordRow is a prediction as read selects it, with the columns of its agent and its market.
+type recordRow struct {
+	Prediction
+	Author agent.Shown   `bun:"embed:author_"`
+	Linked market.Market `bun:"embed:linked_"`
+}
+
+// read returns the predictions AS p that where selects, with their agents and markets, by one statement.
+func (s Store) read(
+	ctx context.Context, db bun.IDB, where func(*bun.SelectQuery, *database.Planned) *bun.SelectQuery,
+) ([]Record, error) {
+	planned := database.NewPlanned(db)
+	q := where(db.NewSelect().Model((*Prediction)(nil)).ColumnExpr("?TableColumns"), planned)
+	q = market.JoinShown(agent.JoinShown(q, "p.agent_id", "author_"), "p.market_id", "linked_")
+	var rows []recordRow
+	if err := planned.Scan(ctx, q, &rows); err != nil {
+		return nil, fmt.Errorf("read predictions: %w", err)
+	}
+	records := make([]Record, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		records[i] = Record{Prediction: r.Prediction, Agent: r.Author}
+		if r.Linked.ID != "" {
+			records[i].Market = r.Linked.UTC()
 		}
+		records[i].redact(s.viewer)
 	}
-	agents, err := s.agents.ByIDs(ctx, db, agentIDs)
-	if err != nil {
-		return nil, err
-	}
-	markets, err := s.markets.ByIDs(ctx, db, marketIDs)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Record, len(list))
-	byID := make(map[string]*market.Market, len(markets))
-	for i := range markets {
-		byID[markets[i].ID] = &markets[i]
-	}
-	for i := range list {
-		out[i] = Record{Prediction: list[i], Market: byID[list[i].MarketID]}
-		if a := agents[list[i].AgentID]; a != nil {
-			out[i].Agent = *a
-			out[i].redact(s.viewer)
-		}
-	}
-	return out, nil
+	return records, nil
 }
