@@ -10,7 +10,6 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -238,19 +237,11 @@ func (s *Store) readLive(ctx context.Context, db bun.IDB, agentID uuid.UUID, st 
 	if err != nil {
 		return err
 	}
-	ids := make([]string, len(bets))
-	for i, b := range bets {
-		ids[i] = b.MarketID
-	}
-	prices, err := market.Store{}.LatestPrices(ctx, db, ids)
-	if err != nil {
-		return err
-	}
 	var total score.Points
 	n := 0
-	for _, b := range bets {
-		if now := prices[b.MarketID]; b.OutcomeIndex >= 0 && b.OutcomeIndex < len(now) {
-			total += score.LiveEdge(b.Confidence, b.Baseline, now[b.OutcomeIndex])
+	for i := range bets {
+		if edge, ok := bets[i].LiveEdge(); ok {
+			total += edge
 			n++
 		}
 	}

@@ -154,25 +154,6 @@ func (Store) ThinnedPrices(
 		Where("(n - 1) % (total / ? + 1) = 0", points).OrderExpr("market_id, observed_at"))
 }
 
-// LatestPrices returns the latest price of every outcome of each market. It leaves out markets without prices.
-func (Store) LatestPrices(ctx context.Context, db bun.IDB, marketIDs []string) (map[string][]float64, error) {
-	found := make(map[string][]float64, len(marketIDs))
-	if len(marketIDs) == 0 {
-		return found, nil
-	}
-	var markets []Market
-	planned := database.NewPlanned(db)
-	q := db.NewSelect().Model((*Market)(nil)).Column("id", "prices").Where("m.prices IS NOT NULL")
-	err := planned.Scan(ctx, planned.In(q, "m.id", marketIDs), &markets)
-	if err != nil {
-		return nil, fmt.Errorf("read latest prices: %w", err)
-	}
-	for _, m := range markets {
-		found[m.ID] = m.Prices
-	}
-	return found, nil
-}
-
 // PricesBetween returns the price history of markets between two times, ordered by market, oldest first.
 func (Store) PricesBetween(ctx context.Context, db bun.IDB, marketIDs []string, from, to time.Time) ([]Price, error) {
 	return scanPrices(ctx, db.NewSelect().Model((*Price)(nil)).Where("mp.market_id IN (?)", bun.List(marketIDs)).

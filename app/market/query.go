@@ -23,6 +23,11 @@ func JoinShown(q *bun.SelectQuery, column, prefix string) *bun.SelectQuery {
 		"id", "question", "title", "category", "outcomes", "prices", "closes_at", "closed_at", "active", "closed", "observed_at")
 }
 
+// JoinPrices joins to q the market whose id is in column, if there is one, and selects its latest prices as "prices".
+func JoinPrices(q *bun.SelectQuery, column string) *bun.SelectQuery {
+	return q.Join("LEFT JOIN markets AS m ON m.id = ?", bun.Ident(column)).Column("m.prices")
+}
+
 // SelectClosed selects the market in column, a column of an outer query, if it is closed.
 func SelectClosed(db bun.IDB, column string) *bun.SelectQuery {
 	return Select(db).ColumnExpr("1").Where("m.id = ?", bun.Ident(column)).Where("m.closed")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // Select begins a query on all predictions AS p, with the columns of Prediction. Other packages can join it as
@@ -113,6 +114,15 @@ type Bet struct {
 	OutcomeIndex         int
 	Confidence, Baseline float64
 	BaselineObservedAt   time.Time
+	Prices               []float64 `bun:"type:json"` // of the market's outcomes now, nil if unknown
+}
+
+// LiveEdge returns the edge that the prediction would have at the market's current price. ok is false without a price.
+func (b *Bet) LiveEdge() (edge score.Points, ok bool) {
+	if b.OutcomeIndex < 0 || b.OutcomeIndex >= len(b.Prices) {
+		return 0, false
+	}
+	return score.LiveEdge(b.Confidence, b.Baseline, b.Prices[b.OutcomeIndex]), true
 }
 
 // BetsOf reads an agent's open predictions that have a baseline and that the viewer may see. It reads at most
@@ -129,7 +139,7 @@ func (s Store) BetsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit 
 	var bets []Bet
 	q.Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
 		Column("p.agent_id", "p.market_id", "p.outcome_index", "p.confidence", "s.baseline", "s.baseline_observed_at")
-	err := planned.Scan(ctx, q, &bets)
+	err := planned.Scan(ctx, market.JoinPrices(q, "p.market_id"), &bets)
 	if err != nil {
 		return nil, fmt.Errorf("read open predictions: %w", err)
 	}
