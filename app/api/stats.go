@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -125,12 +126,8 @@ func (a *API) getStats(c *fiber.Ctx) error {
 }
 
 // respondStats answers with a weak ETag that doesn't cover the usage. Every request changes the usage,
-// including this one, so an ETag that covered it would never match.
+// including this one, so an ETag that covered it would never match. The usage is the last field of the body.
 func respondStats(c *fiber.Ctx, stats statsWire) error {
-	tagged, err := answer.JSON(stats.publicStatsWire)
-	if err != nil {
-		return err
-	}
 	body, err := answer.JSON(struct {
 		OK    bool      `json:"ok"`
 		Stats statsWire `json:"stats"`
@@ -138,6 +135,7 @@ func respondStats(c *fiber.Ctx, stats statsWire) error {
 	if err != nil {
 		return err
 	}
+	tagged, _, _ := bytes.Cut(body, []byte(`,"usage":`))
 	form := *httpserver.Preferred(answer.New(body, answer.Digest(tagged)), httpserver.QuickCoding(c.Context()))
 	form.ETag = "W/" + form.ETag
 	sendForm(c.Context(), &form, ownCaching)

@@ -118,6 +118,7 @@ type member struct {
 	ClosesAt        time.Time `bun:",nullzero"`
 	ClosedAt        time.Time `bun:",nullzero"`
 	FirstSeenAt     time.Time
+	Key             string `bun:"-"` // see Market.EventKey
 }
 
 func readMembers(ctx context.Context, db bun.IDB, closed bool) (members []member, err error) {
@@ -133,6 +134,10 @@ func readMembers(ctx context.Context, db bun.IDB, closed bool) (members []member
 	if err := q.Scan(ctx, &members); err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
+	for i := range members {
+		m := Market{ID: members[i].ID, EventID: members[i].EventID}
+		members[i].Key = m.EventKey()
+	}
 	return members, nil
 }
 
@@ -141,24 +146,25 @@ type groupRow struct {
 	GroupKey string
 	Volume   float64   // -1 if unknown
 	At       time.Time // the key of the orders by close and by age
-	fits     bool      // a market fits every condition
 }
 
-// rank groups the members and returns the groups that match the filter, in its order.
+// rank groups the members and returns the groups that match the filter, in its order. A search fits few groups, so
+// only these are put together.
 func (f GroupFilter) rank(members []member) []groupRow {
 	words, _ := plaintext.Words(f.Q)
-	groups := make(map[string]*groupRow, len(members))
+	groups := map[string]*groupRow{}
 	for i := range members {
 		m := &members[i]
-		if f.EventsOnly && m.EventID == "" {
+		if (m.EventID == "" && f.EventsOnly) || groups[m.Key] != nil || !f.fits(m, words) {
 			continue
 		}
-		id := Market{ID: m.ID, EventID: m.EventID}
-		at, key := f.at(m), id.EventKey()
-		row := groups[key]
+		groups[m.Key] = &groupRow{GroupKey: m.Key, Volume: -1, At: f.at(m)}
+	}
+	for i := range members {
+		m := &members[i]
+		row := groups[m.Key]
 		if row == nil {
-			row = &groupRow{GroupKey: key, Volume: -1, At: at}
-			groups[key] = row
+			continue
 		}
 		switch {
 		case m.EventVolume != nil:
@@ -166,16 +172,13 @@ func (f GroupFilter) rank(members []member) []groupRow {
 		case m.Volume != nil:
 			row.Volume = max(row.Volume, *m.Volume)
 		}
-		if f.earliest() && at.Before(row.At) || !f.earliest() && at.After(row.At) {
+		if at := f.at(m); f.earliest() && at.Before(row.At) || !f.earliest() && at.After(row.At) {
 			row.At = at
 		}
-		row.fits = row.fits || f.fits(m, words)
 	}
-	var list []groupRow
+	list := make([]groupRow, 0, len(groups))
 	for _, row := range groups {
-		if row.fits {
-			list = append(list, *row)
-		}
+		list = append(list, *row)
 	}
 	slices.SortFunc(list, func(a, b groupRow) int { return f.compare(&a, &b) })
 	return list

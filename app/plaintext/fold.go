@@ -58,17 +58,22 @@ var unspaced = []*unicode.RangeTable{
 
 // Beginning returns what a folded text with a space before it contains if HasWord is true.
 func Beginning(word string) string {
-	if first, _ := utf8.DecodeRuneInString(word); unicode.In(first, unspaced...) {
+	if isUnspaced(word) {
 		return word
 	}
 	return " " + word
+}
+
+func isUnspaced(word string) bool {
+	first, _ := utf8.DecodeRuneInString(word)
+	return unicode.In(first, unspaced...)
 }
 
 // HasWord reports whether a word of a folded text begins with a word of a search, as Words returns it. So a search for
 // "rate" finds "rates", but a search for "us" doesn't find "houston". A word of a script without spaces matches any part
 // of the text.
 func HasWord(text, word string) bool {
-	if Beginning(word) == word {
+	if isUnspaced(word) {
 		return strings.Contains(text, word)
 	}
 	for from := 0; ; from++ {
