@@ -20,7 +20,7 @@ func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Market)
 func JoinShown(q *bun.SelectQuery, column, prefix string) *bun.SelectQuery {
 	q = q.Join("LEFT JOIN markets AS m ON m.id = ?", bun.Ident(column))
 	return database.Prefixed(q, "m", prefix,
-		"id", "question", "title", "category", "outcomes", "prices", "closes_at", "closed_at", "active", "closed", "observed_at")
+		"id", "question", "title", "label", "event_title", "category", "outcomes", "prices", "closes_at", "closed_at", "active", "closed")
 }
 
 // JoinPrices joins to q the market whose id is in column, if there is one, and selects its latest prices as "prices".
