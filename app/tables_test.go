@@ -68,11 +68,11 @@ func within(pkg, owner string) bool { return pkg == owner || strings.HasPrefix(p
 // return a query that their caller restricts. Before you add one, make clear what bounds it.
 var fanOuts = []string{
 	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.ByID",
-	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
+	"prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
 	"prediction.CountPublished", "prediction.LatestAt", "prediction.MarketsWithOpen",
 	"prediction.OpenMarkets", "prediction.OpenOn", "prediction.OutcomesNamed", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.Select",
 	"prediction.SelectTallies",
-	"prediction.Totals", "prediction.addNewest", "prediction.due", "prediction.looksBack", "prediction.nextPredicted", "prediction.readCounts",
+	"prediction.Totals", "prediction.due", "prediction.looksBack", "prediction.nextPredicted", "prediction.readCounts",
 	"settlement.CountEntries", "settlement.CountReferences", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",
 	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.addEntries",
 	"settlement.ledgerOf", "settlement.movesClosing", "settlement.withOpen",
