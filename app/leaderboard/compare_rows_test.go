@@ -70,7 +70,10 @@ func TestEventRows(t *testing.T) {
 				last = size
 				for most, read := range map[int64]func(db *database.DB) error{
 					1_000: func(db *database.DB) error {
-						_, err := w.store.EventsOf(t.Context(), db.Reader, a, 100)
+						_, next, err := w.store.EventsOf(t.Context(), db.Reader, a, 100, "")
+						if err == nil {
+							_, _, err = w.store.EventsOf(t.Context(), db.Reader, a, 100, next)
+						}
 						return err
 					},
 					leaderboard.MaxCompared + 100: func(db *database.DB) error {

@@ -3,12 +3,16 @@ package leaderboard
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -34,9 +38,34 @@ type Event struct {
 	Predictions []prediction.Prediction `bun:"-"`
 }
 
-// EventsOf lists the events behind an agent's skill with their predictions, the latest first.
-func (s *Store) EventsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) ([]Event, error) {
-	return s.events(ctx, db, agentID, limit, "c.day DESC, c.event_key DESC", limit)
+// eventMark begins the cursors of lists of events.
+const eventMark = "events"
+
+// EventsOf lists at most limit of the events behind an agent's skill with their predictions, the latest first. next
+// is the cursor after the last of them, or "" if no more follow. An empty cursor starts at the latest event.
+func (s *Store) EventsOf(
+	ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int, after string,
+) (events []Event, next string, err error) {
+	q := settlement.SelectNewestClusters(db, agentID, day(s.now()), limit+1)
+	if after != "" {
+		parts, err := cursor.Decode(after, 3)
+		if err != nil {
+			return nil, "", err
+		}
+		if _, err := time.Parse(time.DateOnly, parts[1]); err != nil || parts[0] != eventMark || plaintext.Check(parts[2], false) != "" {
+			return nil, "", cursor.Invalid()
+		}
+		q.Where("(COALESCE(c.day, c.settled_day), c.event_key) < (?, ?)", parts[1], parts[2])
+	}
+	if events, err = s.events(ctx, db, q, "c.day DESC, c.event_key DESC", limit+1); err != nil {
+		return nil, "", err
+	}
+	if len(events) > limit {
+		events = events[:limit]
+		last := &events[limit-1]
+		next = cursor.Encode(eventMark, last.Day, last.Key)
+	}
+	return events, next, addPredictions(ctx, db, agentID, events)
 }
 
 // BestAndWorst lists the events that raised and lowered an agent's skill most, among its latest
@@ -45,45 +74,36 @@ func (s *Store) EventsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, lim
 func (s *Store) BestAndWorst(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int,
 ) (best, worst []Event, err error) {
-	if best, err = s.events(ctx, db, agentID, MaxCompared, "c.value DESC, c.event_key", limit); err != nil {
+	newest := settlement.SelectNewestClusters(db, agentID, day(s.now()), MaxCompared)
+	if best, err = s.events(ctx, db, newest, "c.value DESC, c.event_key", limit); err != nil {
 		return nil, nil, err
 	}
-	if worst, err = s.events(ctx, db, agentID, MaxCompared, "c.value, c.event_key", limit); err != nil {
+	if worst, err = s.events(ctx, db, newest, "c.value, c.event_key", limit); err != nil {
 		return nil, nil, err
 	}
-	for i, e := range best {
-		if e.Value <= 0 {
-			best = best[:i]
-			break
-		}
-	}
-	for i, e := range worst {
-		if e.Value >= 0 {
-			worst = worst[:i]
-			break
-		}
-	}
-	return best, worst, nil
+	best = slices.DeleteFunc(best, func(e Event) bool { return e.Value <= 0 })
+	worst = slices.DeleteFunc(worst, func(e Event) bool { return e.Value >= 0 })
+	both := slices.Concat(best, worst)
+	err = addPredictions(ctx, db, agentID, both)
+	return both[:len(best):len(best)], both[len(best):], err
 }
 
-// events lists at most limit of an agent's latest events, in the given order.
-func (s *Store) events(
-	ctx context.Context, db bun.IDB, agentID uuid.UUID, latest int, order string, limit int,
-) ([]Event, error) {
+// events lists at most limit of the clusters that newest selects, in the given order, without their predictions.
+func (s *Store) events(ctx context.Context, db bun.IDB, newest *bun.SelectQuery, order string, limit int) ([]Event, error) {
 	events := []Event{}
-	q := db.NewSelect().TableExpr("(?) AS c", settlement.SelectNewestClusters(db, agentID, day(s.now()), latest)).
+	q := db.NewSelect().TableExpr("(?) AS c", newest).
 		ColumnExpr("c.event_key, c.category, c.day, c.value, c.disagreements").OrderExpr(order).Limit(int64(limit))
 	if err := q.Scan(ctx, &events); err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
-	if len(events) == 0 {
-		return events, nil
-	}
-	return events, addPredictions(ctx, db, agentID, events)
+	return events, nil
 }
 
 // addPredictions fills in the predictions and titles.
 func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, events []Event) error {
+	if len(events) == 0 {
+		return nil
+	}
 	byKey := make(map[string]*Event, len(events))
 	keys := make([]string, 0, len(events))
 	for i := range events {

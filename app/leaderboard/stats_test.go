@@ -137,7 +137,7 @@ func TestStatsAgainstNaiveRecomputation(t *testing.T) {
 			t.Errorf("resolved %d, events %v, days %v", st.Row.Resolved, st.Events, st.Days)
 		}
 
-		events, err := w.store.EventsOf(t.Context(), db.Reader, id, 100)
+		events, _, err := w.store.EventsOf(t.Context(), db.Reader, id, 100, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -205,7 +205,7 @@ func (r *record) read(ctx context.Context, run *Run, m *made) (err error) {
 		return err
 	}
 	m.agent = &agent.Agent{ID: run.Agent, Profile: agent.Profile{Name: run.Name, Model: run.Model}, CreatedAt: run.CreatedAt}
-	if m.events, err = r.store.EventsOf(ctx, r.db.Reader, of[whole], reportedEvents); err != nil {
+	if m.events, _, err = r.store.EventsOf(ctx, r.db.Reader, of[whole], reportedEvents, ""); err != nil {
 		return err
 	}
 	if m.best, m.worst, err = r.store.BestAndWorst(ctx, r.db.Reader, of[whole], reportedCalls); err != nil {
@@ -234,7 +234,7 @@ func (r *record) read(ctx context.Context, run *Run, m *made) (err error) {
 }
 
 const (
-	reportedEvents = 500 // as on an agent's page
+	reportedEvents = 500
 	reportedCalls  = 3   // each of the best and the worst
 	reportedList   = 10_000
 )

@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	agentEvents = 20 // latest events on an agent's page
-	agentCalls  = 3  // calls in each of the best and worst lists
+	latestEvents = 20 // on an agent's page
+	eventsPage   = 50 // on a page of the list of all its events
+	agentCalls   = 3  // calls in each of the best and worst lists
 )
 
 // findAgent returns the agent with a handle, or nil.
@@ -47,17 +48,19 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 	if err != nil {
 		return err
 	}
+	asked, err := at.choice("events", "latest", "all")
+	if err != nil {
+		return err
+	}
+	if asked == "all" {
+		return s.agentEvents(c, a, at)
+	}
 	ctx, db := c.UserContext(), s.DB.Reader
 	stats, err := s.Leaderboard.Stats(ctx, db, a.ID)
 	if err != nil {
 		return err
 	}
-	asked, err := at.choice("events", "latest", "all")
-	if err != nil {
-		return err
-	}
-	count := map[string]int{"latest": agentEvents, "all": pages.MaxAgentEvents}[asked]
-	events, err := s.Leaderboard.EventsOf(ctx, db, a.ID, count)
+	events, older, err := s.Leaderboard.EventsOf(ctx, db, a.ID, latestEvents, "")
 	if err != nil {
 		return err
 	}
@@ -65,9 +68,7 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 	if err != nil {
 		return err
 	}
-	list, next, err := s.predictions.List(
-		ctx, db, prediction.Filter{AgentID: a.ID, Limit: pageSize, Cursor: at.get("cursor")},
-	)
+	list, next, err := s.predictions.List(ctx, db, prediction.Filter{AgentID: a.ID, Limit: pageSize})
 	if err != nil {
 		return err
 	}
@@ -80,11 +81,25 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 	if stats.Resolved == 0 {
 		keepFromSearch(c)
 	}
-	p.Predictions, p.Pages = s.predictionList(list), at.pages(next)
-	if asked == "latest" {
-		p.AllEvents = at.with("events", "all") + "#events"
+	p.Predictions, p.More = s.predictionList(list), next != ""
+	if older != "" {
+		p.AllEvents = at.with("events", "all")
 	}
 	return show(c, pages.Agent(p))
+}
+
+// agentEvents sends a page of the list of all events of an agent.
+func (s *Site) agentEvents(c *fiber.Ctx, a *agent.Agent, at address) error {
+	events, next, err := s.Leaderboard.EventsOf(c.UserContext(), s.DB.Reader, a.ID, eventsPage, at.get("cursor"))
+	if err != nil {
+		return err
+	}
+	p := pages.AgentEventsProps{
+		Layout: s.frame("Events of "+a.Name, "The settled events behind the rank of "+a.Name+".", "/agents/"+a.Handle, "/leaderboard"),
+		Agent:  components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}, Events: eventRows(events, a.Closed()), Pages: at.pages(next),
+	}
+	p.Layout.NoIndex = true
+	return show(c, pages.AgentEvents(p))
 }
 
 // RecordOf is the data of an agent's page, except its predictions.

@@ -81,19 +81,6 @@ func TestHashStays(t *testing.T) {
 	}
 }
 
-// TestAllEvents checks that the link to all events of an agent doesn't promise more than its page lists.
-func TestAllEvents(t *testing.T) {
-	t.Parallel()
-	for events, want := range map[int]string{5: "", 500: "All 500 events", 1200: "The latest 500 events"} {
-		p := agentPage()
-		p.Row.Events, p.AllEvents = events, "/agents/meridian?events=all#events"
-		link := render(t, pages.Agent(p)).Find("section[aria-labelledby=events] a[href='/agents/meridian?events=all#events']")
-		if got := words(link); got != want {
-			t.Errorf("%d events: %q, want %q", events, got, want)
-		}
-	}
-}
-
 // TestCitations checks that the line about an item's citations says when they weren't all counted.
 func TestCitations(t *testing.T) {
 	t.Parallel()
