@@ -28,8 +28,12 @@ const (
 	Lookup Cost = 2
 	// Listing is for up to 100 records along an index: 1.4 to 7 ms.
 	Listing Cost = 4
-	// Page is for an HTML page, or for everything known about one agent or market: 0.5 to 14 ms.
+	// Page is for most HTML pages, or for everything known about one agent or market: 0.5 to 14 ms.
 	Page Cost = 10
+	// SubjectPage is for the page of a market or an event with a long history, or of a comparison: up to 20 ms.
+	SubjectPage Cost = 20
+	// AgentPage is for the page of an agent, with its review and its events: up to 30 ms.
+	AgentPage Cost = 30
 	// Filtered is for compressing a list of signals with a filter: up to 7 ms. It counts against the limit of answers
 	// from memory; see AdmitFiltered.
 	Filtered Cost = 10

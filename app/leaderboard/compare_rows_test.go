@@ -76,7 +76,7 @@ func TestEventRows(t *testing.T) {
 						}
 						return err
 					},
-					leaderboard.MaxCompared + 100: func(db *database.DB) error {
+					leaderboard.MaxReviewed + 100: func(db *database.DB) error {
 						_, _, err := w.store.BestAndWorst(t.Context(), db.Reader, a, 5)
 						return err
 					},
@@ -106,7 +106,7 @@ func TestEventRows(t *testing.T) {
 func settled(t *testing.T, db *database.DB, from, to int, agentID uuid.UUID, every int) {
 	t.Helper()
 	_, err := db.ExecContext(t.Context(), `INSERT INTO clusters (agent_id, event_key, category, day, next_index, settled, disagreements, value)
-		SELECT ?3, 'e:' || n, 'sport', '2026-0' || (1 + n / 5000), 1, 1, 1, n * 7919 % 1000 - 500 FROM
+		SELECT ?3, 'e:' || n, 'sport', '2026-0' || (1 + n / 5000) || '-01', 1, 1, 1, n * 7919 % 1000 - 500 FROM
 		(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers
 		WHERE n % ?2 = 0`, from, to, every, agentID)
 	if err != nil {

@@ -69,12 +69,12 @@ func (s *Store) EventsOf(
 }
 
 // BestAndWorst lists the events that raised and lowered an agent's skill most, among its latest
-// MaxCompared events. Each list has at most limit events. best holds only values above 0, and worst
+// MaxReviewed events. Each list has at most limit events. best holds only values above 0, and worst
 // only values below 0.
 func (s *Store) BestAndWorst(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int,
 ) (best, worst []Event, err error) {
-	newest := settlement.SelectNewestClusters(db, agentID, day(s.now()), MaxCompared)
+	newest := settlement.SelectNewestClusters(db, agentID, day(s.now()), MaxReviewed)
 	if best, err = s.events(ctx, db, newest, "c.value DESC, c.event_key", limit); err != nil {
 		return nil, nil, err
 	}

@@ -19,7 +19,7 @@ import (
 
 const (
 	// MaxReviewed is the most settled predictions that a review reads, the newest.
-	MaxReviewed = 5000
+	MaxReviewed = 1000
 	// maxCalls is the most best calls, and the most worst calls, that a review lists.
 	maxCalls = 10
 )

@@ -235,7 +235,7 @@ func (r *record) read(ctx context.Context, run *Run, m *made) (err error) {
 
 const (
 	reportedEvents = 500
-	reportedCalls  = 3   // each of the best and the worst
+	reportedCalls  = 3 // each of the best and the worst
 	reportedList   = 10_000
 )
 

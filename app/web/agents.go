@@ -113,7 +113,7 @@ type RecordOf struct {
 // Record returns the props of an agent's page.
 func (s *Site) Record(r RecordOf) pages.AgentProps {
 	p := s.agentProps(r.Agent, r.Stats)
-	p.Review = s.reviewProps(r.Review)
+	p.Review, p.Extremes = s.reviewProps(r.Review), leaderboard.MaxReviewed
 	erased := r.Agent.Closed()
 	p.Events, p.Best, p.Worst = eventRows(r.Events, erased), eventRows(r.Best, erased), eventRows(r.Worst, erased)
 	return p

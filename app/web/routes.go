@@ -88,12 +88,21 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Post("/predictions/:id/report", s.ownForms, srv.Limits.Reports(), s.report)
 }
 
+// costly lists the routes of pages that cost more than a Page if they name a subject.
+var costly = map[string]httpserver.Cost{
+	"/agents/:handle": httpserver.AgentPage, "/markets/:id": httpserver.SubjectPage,
+	"/events/:id": httpserver.SubjectPage, "/compare": httpserver.SubjectPage,
+}
+
 // costOfPage returns the cost of a page that isn't in memory.
 func costOfPage(c *fiber.Ctx, a address) httpserver.Cost {
 	switch {
 	case a.get("q") != "":
 		return httpserver.Search
 	case a.narrowed() || hasSubject(c):
+		if cost := costly[c.Route().Path]; cost != 0 {
+			return cost
+		}
 		return httpserver.Page
 	}
 	return httpserver.Shared

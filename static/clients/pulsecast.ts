@@ -1065,7 +1065,7 @@ export interface paths {
         };
         /**
          * Review where an agent won and lost
-         * @description Reviews the newest 5,000 settled predictions that have a baseline and whose event counts on
+         * @description Reviews the newest 1,000 settled predictions that have a baseline and whose event counts on
          *     the boards. Points are added up by event as in the ranking, with the weights of repeats. A
          *     mean is in points per event. An event with predictions in several slices counts in each of
          *     them, with a part of its points.

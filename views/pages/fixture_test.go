@@ -256,7 +256,7 @@ func agentPage() pages.AgentProps {
 		Scale: components.EstimateScale([]components.Estimate{row.Estimate}), UntilProven: new(0),
 		Joined: ago(48 * day), Open: 12, Resolved: 118, Void: 2, LogEdge: p(0.061), LiveEdge: p(14.2),
 		Murphy: &pages.Murphy{Predictions: 118, Brier: 0.141, Reliability: 0.006, Resolution: 0.101, Uncertainty: 0.236}, History: history, Categories: categories,
-		CategoryScale: components.EstimateScale(estimates), Events: events, Best: events[:3], Worst: events[1:4], Predictions: append(predictions(), resolved()...),
+		CategoryScale: components.EstimateScale(estimates), Events: events, Best: events[:3], Worst: events[1:4], Extremes: 1000, Predictions: append(predictions(), resolved()...),
 		More: true}
 }
 
