@@ -1,8 +1,12 @@
 package market
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -138,21 +142,59 @@ func (Store) PricesFrom(ctx context.Context, db bun.IDB, marketID string, from, 
 		OrderExpr("observed_at").Limit(int64(limit)))
 }
 
-// ThinnedPrices returns at most points prices of each market since a time, and at least half as many if the
-// history has that many. The newest price is always included. The rows are ordered by market, oldest first.
+// ThinnedPrices returns at most points+2 prices of each market since a time, from the first to the newest. Two of
+// them are at least as far apart as the time between these two, divided by points. Only the first may be nearer to the
+// second. The rows are ordered by market, oldest first.
 func (Store) ThinnedPrices(
 	ctx context.Context, db bun.IDB, marketIDs []string, since time.Time, points int,
 ) ([]Price, error) {
 	if len(marketIDs) == 0 {
 		return nil, nil
 	}
-	numbered := db.NewSelect().Table("market_prices").ColumnExpr(priceColumns).
-		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY market_id ORDER BY observed_at DESC) AS n").
-		ColumnExpr("COUNT(*) OVER (PARTITION BY market_id) AS total").
-		Where("market_id IN ?", bun.Tuple(marketIDs)).Where("observed_at >= ?", database.Stored(since))
-	return scanPrices(ctx, db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr(priceColumns).
-		Where("(n - 1) % (total / ? + 1) = 0", points).OrderExpr("market_id, observed_at"))
+	ids, err := json.Marshal(marketIDs)
+	if err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	query, markets := thinnedOnSQLite, any(string(ids))
+	if database.IsPostgres(db) {
+		query, markets = thinnedOnPostgres, bun.List(marketIDs)
+	}
+	prices, err := scanPrices(ctx, db.NewRaw(query, markets, database.Stored(since), points))
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(prices, func(a, b Price) int {
+		return cmp.Or(strings.Compare(a.MarketID, b.MarketID), a.ObservedAt.Compare(b.ObservedAt))
+	})
+	return prices, nil
 }
+
+// walkPrices returns a recursive query w that goes back from the newest price of each market in v. step is the least
+// time between two prices, and earlier the latest moment of the next. Each step is one look-up in the primary key.
+func walkPrices(step, earlier string) string {
+	return `b AS (SELECT v.market_id,
+			(SELECT MAX(p.observed_at) FROM market_prices AS p WHERE p.market_id = v.market_id AND p.observed_at >= ?1) AS last,
+			(SELECT MIN(p.observed_at) FROM market_prices AS p WHERE p.market_id = v.market_id AND p.observed_at >= ?1) AS first FROM v),
+		w (market_id, at, first, step) AS (
+			SELECT b.market_id, b.last, b.first, ` + step + ` FROM b WHERE b.last IS NOT NULL
+			UNION ALL SELECT w.market_id, COALESCE((SELECT p.observed_at FROM market_prices AS p WHERE p.market_id = w.market_id
+				AND p.observed_at < w.at AND p.observed_at <= ` + earlier + ` AND p.observed_at > w.first
+				ORDER BY p.observed_at DESC LIMIT 1), w.first), w.first, w.step
+			FROM w WHERE w.at > w.first) `
+}
+
+// OFFSET 0 keeps the planner of Postgres from reading all prices for the join.
+var thinnedOnPostgres = `WITH RECURSIVE v (market_id) AS (SELECT unnest((SELECT ARRAY[?0]::text[]))), ` +
+	walkPrices("(b.last - b.first) / ?2", "w.at - w.step") +
+	`SELECT p.* FROM w CROSS JOIN LATERAL (SELECT ` + priceColumns + ` FROM market_prices AS q
+		WHERE q.market_id = w.market_id AND q.observed_at = w.at OFFSET 0) AS p`
+
+// SQLite keeps times as text, which it compares sign by sign. It calculates them to the millisecond.
+var thinnedOnSQLite = `WITH RECURSIVE v (market_id) AS (SELECT value FROM json_each(?0)), ` +
+	walkPrices("printf('-%.3f seconds', (julianday(b.last) - julianday(b.first)) * 86400 / ?2)",
+		"strftime('%Y-%m-%d %H:%M:%f', w.at, w.step)") +
+	`SELECT p.market_id, p.observed_at, p.prices, p.best_bid, p.best_ask, p.liquidity, p.volume FROM w
+		CROSS JOIN market_prices AS p ON p.market_id = w.market_id AND p.observed_at = w.at`
 
 // PricesBetween returns the price history of markets between two times, ordered by market, oldest first.
 func (Store) PricesBetween(ctx context.Context, db bun.IDB, marketIDs []string, from, to time.Time) ([]Price, error) {
@@ -167,7 +209,9 @@ func (Store) FirstPrices(ctx context.Context, db bun.IDB, marketIDs []string) ([
 		Order("mp.market_id", "mp.observed_at"))
 }
 
-func scanPrices(ctx context.Context, q *bun.SelectQuery) ([]Price, error) {
+func scanPrices(ctx context.Context, q interface {
+	Scan(ctx context.Context, dest ...any) error
+}) ([]Price, error) {
 	var prices []Price
 	if err := q.Scan(ctx, &prices); err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)

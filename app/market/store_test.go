@@ -291,6 +291,48 @@ func TestThinnedPrices(t *testing.T) {
 	})
 }
 
+// TestThinnedPriceRows checks that a price line reads a row or two for each of its points, however many prices there are.
+func TestThinnedPriceRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			ids := []string{"a", "b", "c"}
+			var rows []market.Price
+			for _, id := range ids {
+				observe(t, db, yesNo(id, 1, noon))
+				for i := range 4_000 {
+					rows = append(rows, market.Price{MarketID: id, ObservedAt: noon.Add(time.Duration(i-4_000) * time.Minute), Prices: []float64{0.5, 0.5}})
+				}
+			}
+			if err := store.AddPrices(t.Context(), db, rows); err != nil {
+				t.Fatal(err)
+			}
+			var got []market.Price
+			explained := dbtest.Explain(t, db, func(db *database.DB) {
+				var err error
+				if got, err = store.ThinnedPrices(t.Context(), db.Reader, ids, noon.Add(-3_600*time.Minute), 60); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if len(got) < 3*60 || len(got) > 3*62 {
+				t.Errorf("got %d prices", len(got))
+			}
+			for i := 1; i < len(got); i++ {
+				if apart := got[i].ObservedAt.Sub(got[i-1].ObservedAt); got[i].MarketID == got[i-1].MarketID && (apart > 61*time.Minute || apart < 0) {
+					t.Fatalf("%s and %s are neighbours", got[i-1].ObservedAt, got[i].ObservedAt)
+				}
+			}
+			for _, e := range explained {
+				if n := e.Tables["market_prices"]; n > 3*62*2+10 || len(e.Whole) > 0 {
+					t.Errorf("%d rows, %q: %s", n, e.Whole, e.Query)
+				}
+			}
+		})
+	}
+}
+
 func TestThin(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -147,7 +147,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 		return err
 	}
 	_, index := shownOutcome(m)
-	history, err := s.markets.History(c.UserContext(), s.DB.Reader, m.ID)
+	history, err := s.markets.ThinnedPrices(c.UserContext(), s.DB.Reader, []string{m.ID}, time.Time{}, chartPoints)
 	if err != nil {
 		return err
 	}
@@ -196,25 +196,14 @@ func (s *Site) market(c *fiber.Ctx) error {
 	return show(c, pages.Market(p))
 }
 
-// drawn returns the prices of one outcome that a chart shows, from the first to the newest. Of many prices, it leaves out
-// those too close in time to be told apart, because the prices of the last days are far denser than the older ones.
+// drawn returns the prices of one outcome that a chart shows.
 func drawn(history []market.Price, outcome int) []components.PricePoint {
-	last := len(history) - 1
-	var apart time.Duration
-	if len(history) > chartPoints {
-		apart = history[last].ObservedAt.Sub(history[0].ObservedAt) / chartPoints
-	}
 	var out []components.PricePoint
-	var next time.Time
 	for i := range history {
-		if i < last && history[i].ObservedAt.Before(next) {
-			continue
-		}
 		v, ok := history[i].View(outcome)
 		if !ok {
 			continue
 		}
-		next = history[i].ObservedAt.Add(apart)
 		point := components.PricePoint{At: history[i].ObservedAt, Price: v.Price}
 		if v.Book {
 			point.Bid, point.Ask = &v.Bid, &v.Ask
