@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/leaderboard/load"
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
@@ -38,6 +39,7 @@ func expensiveReads() []uncachedRead {
 	none := func(int) string { return "" }
 	word := func(n int) string { return load.Word(n * 7919 % load.Words) }
 	handle := func(n int) string { return "load-" + strconv.Itoa(1+n*31%1000) }
+	market := func(n int) string { return "load-" + strconv.Itoa(n%load.PricedMarkets) }
 	category := func(n int) string { return "category-" + strconv.Itoa(n%8) }
 	read := func(name, contains string, path func(n int) string) uncachedRead {
 		return uncachedRead{name: name, path: path, key: none, contains: contains}
@@ -65,6 +67,14 @@ func expensiveReads() []uncachedRead {
 		read("signals by word", api, func(n int) string { return "/api/intelligence/markets?limit=100&q=" + strconv.Itoa(n%1000) }),
 		read("page of a search", page, func(n int) string { return "/search?q=" + word(n) }),
 		read("page of an agent", page, func(n int) string { return "/agents/" + handle(n) }),
+		read("page of an agent's events", page, func(n int) string { return "/agents/" + handle(n) + "?events=all" }),
+		read("page of a market", page, func(n int) string { return "/markets/" + market(n) }),
+		read("page of an event", page, func(n int) string {
+			before := cursor.Encode("sibling", "false", "-1", "-1", strconv.Itoa(n)) // before all markets, which are closed
+			return "/events/load-" + strconv.Itoa(n%(load.PricedMarkets/10)) + "?cursor=" + before
+		}),
+		read("page of a comparison", page, func(n int) string { return "/compare?a=" + handle(n) + "&b=" + handle(n+1) }),
+		read("record of a market", api, func(n int) string { return "/api/intelligence/markets/" + market(n) }),
 		read("page of closed markets", page, func(n int) string { return "/markets?state=closed&q=" + strconv.Itoa(n%1000) }),
 		read("page with an unknown parameter", page, func(n int) string { return "/?x=" + strconv.Itoa(n) }),
 		read("sitemap with a parameter", "<urlset", func(n int) string { return "/sitemap.xml?x=" + strconv.Itoa(n) }),

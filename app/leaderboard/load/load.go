@@ -1,7 +1,7 @@
 // Package load fills an empty Postgres database with a large, made-up population, so that
 // the cost of reading boards can be measured at any size. The agents differ in skill. Every
-// number on a board follows from the predictions, as after a real settlement. There are no
-// ledger entries and no clusters.
+// number on a board follows from the predictions, as after a real settlement. So do the clusters and
+// the ledger. Ten markets in a row share an event, and the first markets have prices.
 package load
 
 import (
@@ -67,6 +67,8 @@ func (l *loader) run(ctx context.Context) error {
 		l.withoutIndexes("predictions", l.copyTo("predictions", predictionColumns, record.prediction)),
 		l.withoutIndexes("results", l.copyTo("results", resultColumns, record.result)),
 		l.withoutIndexes("agent_days", l.addDays), l.addTallies,
+		l.withoutIndexes("clusters", l.addClusters), l.addLedger,
+		l.withoutIndexes("market_prices", l.addPrices),
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -83,12 +85,17 @@ func (l *loader) addAgents(ctx context.Context) error {
 		FROM generate_series(1, ?) AS a`, l.at.AddDate(-1, 0, 0), l.agents)
 }
 
-// addMarkets adds two markets a day. Each hundred markets in a row share a category.
+// addMarkets adds two markets a day. Each hundred markets in a row share a category, and each ten an event.
 func (l *loader) addMarkets(ctx context.Context) error {
+	err := l.exec(ctx, `INSERT INTO market_events (id, title, by_price, tags_known, updated_at)
+		SELECT 'load-' || e, 'Load event ' || e, FALSE, TRUE, ? FROM generate_series(0, ?) AS e`, l.at, (l.markets-1)/10)
+	if err != nil {
+		return err
+	}
 	return l.exec(ctx, `INSERT INTO markets (id, source, question, title, category, outcomes, prices, probability, volume,
-			closes_at, active, closed, scalar, match_key, search_text, first_seen_at, observed_at, sample)
+			closes_at, active, closed, scalar, match_key, search_text, first_seen_at, observed_at, sample, event_id, event_title)
 		SELECT 'load-' || m, 'load', 'Load ' || m, 'Load ' || m, 'category-' || (m / 100) % 8, '["Yes","No"]', '[0.5,0.5]', 0.5, m,
-			?0::timestamptz - (m / 2) % 180 * interval '1 day', FALSE, TRUE, FALSE, 'load ' || m, 'load ' || m || ' load ' || m, ?0, ?0, FALSE
+			?0::timestamptz - (m / 2) % 180 * interval '1 day', FALSE, TRUE, FALSE, 'load ' || m, 'load ' || m || ' load ' || m, ?0, ?0, FALSE, 'load-' || m / 10, 'Load event ' || m / 10
 		FROM generate_series(0, ?1) AS m`, l.at, l.markets-1)
 }
 
@@ -134,6 +141,43 @@ func (l *loader) addDays(ctx context.Context) error {
 	}
 	return l.exec(ctx, `INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum)
 		SELECT agent_id, '', day, SUM(clusters), SUM(cluster_sum) FROM agent_days GROUP BY 1, 3`)
+}
+
+// addClusters adds a cluster of each settled prediction, because each is the only one of its agent on its event.
+func (l *loader) addClusters(ctx context.Context) error {
+	err := l.exec(ctx, `INSERT INTO clusters (agent_id, event_key, category, day, next_index, settled, disagreements, value, stake, spread)
+		SELECT agent_id, event_key, category, to_char(scheduled_close_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), 1, 1,
+			(abs(confidence - baseline) >= 0.03)::int, edge, round((confidence - baseline) ^ 2 * 1e6),
+			round(abs(confidence - baseline) * 1e6 * sqrt((confidence + baseline) * (2 - confidence - baseline)))
+		FROM prediction_records WHERE status = 'resolved'`)
+	if err != nil {
+		return err
+	}
+	err = l.exec(ctx, "INSERT INTO scored_events (event_key, agents) SELECT event_key, COUNT(*) FROM clusters GROUP BY event_key")
+	if err != nil {
+		return err
+	}
+	return l.exec(ctx, "INSERT INTO scored_event_count (id, events) SELECT 1, COUNT(*) FROM scored_events")
+}
+
+// addLedger adds the entry of each settled prediction.
+func (l *loader) addLedger(ctx context.Context) error {
+	return l.exec(ctx, `INSERT INTO score_entries (agent_id, id, prediction_id, seq, kind, value, outcome, source, brier, edge,
+			contribution, log_edge, stake, spread, category, day, rules_version, created_at)
+		SELECT p.agent_id, p.id, p.id, 1, 'score', p.resolution_value, p.resolution_outcome, p.resolution_source, p.brier, p.edge,
+			p.edge, p.log_edge, c.stake, c.spread, c.category, c.day, p.rules_version, p.resolved_at
+		FROM prediction_records AS p JOIN clusters AS c ON c.agent_id = p.agent_id AND c.event_key = p.event_key WHERE p.status = 'resolved'`)
+}
+
+// PricedMarkets is how many of the first markets have prices, if there are ten times as many predictions. pricesEach is
+// how many each of them has.
+const PricedMarkets, pricesEach = 1500, 400
+
+// addPrices adds a price every two hours.
+func (l *loader) addPrices(ctx context.Context) error {
+	return l.exec(ctx, `INSERT INTO market_prices (market_id, observed_at, prices)
+		SELECT 'load-' || m, ?0::timestamptz - n * interval '2 hours', CASE n % 2 WHEN 0 THEN '[0.5,0.5]' ELSE '[0.4,0.6]' END::jsonb
+		FROM generate_series(0, ?1) AS m, generate_series(0, ?2) AS n`, l.at, min(PricedMarkets, max(l.predictions/10, 1))-1, pricesEach-1)
 }
 
 func (l *loader) addTallies(ctx context.Context) error {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -108,5 +109,34 @@ func TestCopy(t *testing.T) {
 	}
 	if err := load.Copy(t.Context(), to, from); err == nil {
 		t.Error("a copy to Postgres was not refused")
+	}
+}
+
+// TestReviewOfLoaded checks that a loaded agent has a ledger and prices, and that its review covers its newest 1,000
+// settled predictions.
+func TestReviewOfLoaded(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	if err := load.Run(t.Context(), db, 1, 1500, at); err != nil {
+		t.Fatal(err)
+	}
+	store := leaderboard.NewStore(leaderboard.Thresholds{Events: 30, CategoryEvents: 15, Days: 14}, func() time.Time { return at })
+	r, err := store.Review(t.Context(), db.Reader, load.AgentID(1), agent.Viewer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Settled != 1350 || r.All.Predictions != 1000 {
+		t.Errorf("%d settled, %d reviewed; want 1350 and the newest 1000", r.Settled, r.All.Predictions)
+	}
+	events, next, err := store.EventsOf(t.Context(), db.Reader, load.AgentID(1), 50, "")
+	if err != nil || len(events) != 50 || next == "" || len(events[0].Predictions) != 1 || events[0].Title == "" {
+		t.Errorf("%d events, next %q, %v", len(events), next, err)
+	}
+	for table, want := range map[string]int{"clusters": 1350, "score_entries": 1350, "market_prices": 400 * 150} {
+		var n int
+		if err := db.NewSelect().Table(table).ColumnExpr("COUNT(*)").Scan(t.Context(), &n); err != nil || n != want {
+			t.Errorf("%d rows of %s, want %d: %v", n, table, want, err)
+		}
 	}
 }
