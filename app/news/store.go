@@ -192,10 +192,10 @@ type Filter struct {
 }
 
 // searched is how many items a page looks at when it searches for words.
-const searched = 2000
+const searched = 1000
 
 // List returns one page of items, newest first, and the cursor of the next page, which is empty on the last.
-// With Q, a page looks at no more than 2,000 items. It may then hold fewer than Limit, or none, although there
+// With Q, a page looks at no more than 1,000 items. It may then hold fewer than Limit, or none, although there
 // is a next page. Too many words and a bad cursor are 400 invalid_parameter.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next string, err error) {
 	if plaintext.Wordless(f.Q) {

@@ -255,8 +255,8 @@ func TestSearchRows(t *testing.T) {
 				break
 			}
 		}
-		if found != 3 || pages != 3 {
-			t.Errorf("got %d items on %d pages, want 3 on 3", found, pages)
+		if found != 3 || pages != 6 {
+			t.Errorf("got %d items on %d pages, want 3 on 6", found, pages)
 		}
 	})
 }

@@ -35,7 +35,7 @@ func TestNewsSearchGoesOn(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
-		h.report(2000)
+		h.report(1000)
 		r := h.get("/news?q=alert")
 		if got := r.text(".empty-title"); got != "No match on this page" {
 			t.Errorf("the page says %q", got)

@@ -516,7 +516,7 @@ export interface paths {
          * @description The current news: one item of each community in rotation, each community in its source's
          *     order. The answer comes from a snapshot in memory and has one page. With sort or cursor, it
          *     lists all stored items, newest first, page by page, and counts against the limit of reads. With
-         *     q, such a page looks at 2,000 items: it may have fewer than limit, or none, although nextCursor
+         *     q, such a page looks at 1,000 items: it may have fewer than limit, or none, although nextCursor
          *     is not null. What the markets say about User-Agent and bearer applies here too.
          */
         get: operations["listNews"];
