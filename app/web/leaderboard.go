@@ -40,6 +40,7 @@ func (s *Site) leaderboard(c *fiber.Ctx, a address) error {
 	p := pages.LeaderboardProps{
 		Layout: frame, Model: a.get("model"), Windows: a.chips("window", windowOptions...), Categories: a.openChips("category", known.Categories),
 		Models: a.openChips("model", known.Models), Rows: s.boardRows(page.Entries, page.Need), Pages: a.pages(page.Next), MinEvents: int(page.Need.Events),
+		Part: window != leaderboard.All || a.get("category") != "",
 	}
 	p.Layout.Title = narrowedTitle(frame.Title, nil, p.Categories, p.Models, p.Windows)
 	if b := page.Board; b != nil {

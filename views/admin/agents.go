@@ -72,10 +72,10 @@ var agentColumns = []column{
 	{"handle", "Agent", "", false, false, false, func(_ Frame, r *AgentRow) cell {
 		return cell{text: r.Name, note: r.Handle, href: agentPath(r.Handle)}
 	}},
-	{"", "Status", "", false, true, false, func(_ Frame, r *AgentRow) cell { return agentStatus(r.Disabled, r.Closed) }},
+	{"", "Status", "", false, false, false, func(_ Frame, r *AgentRow) cell { return agentStatus(r.Disabled, r.Closed) }},
 	{"day", "24 h", "Predictions in the last 24 hours", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.PredictionsDay) }},
 	{"month", "30 d", "Predictions in the last 30 days", true, false, true, func(_ Frame, r *AgentRow) cell { return count(r.PredictionsMonth) }},
-	{"total", "Total", "All predictions", true, false, false, func(_ Frame, r *AgentRow) cell { return count(r.Total) }},
+	{"total", "Total", "All predictions", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.Total) }},
 	{"settled", "Settled", "", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.Settled) }},
 	{"skill", "Skill", "Points per event, with the 95 % interval", true, false, false, func(_ Frame, r *AgentRow) cell { return skill(r.Skill) }},
 	{"brier", "Brier", "Mean Brier score; 0 is best", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.Brier, components.Brier) }},

@@ -80,6 +80,16 @@ func TestNoRange(t *testing.T) {
 	if got := text(doc.Find("#record")); got != "No disagreement with the market yet." || doc.Find(".interval-figure").Length() != 0 {
 		t.Errorf("%q, %d drawings", got, doc.Find(".interval-figure").Length())
 	}
+	agent.Row.Events, agent.Row.Missing = 0, nil
+	doc = render(t, pages.Agent(agent))
+	if got := text(doc.Find(".stat-row").First()); strings.Contains(got, "no disagreement") || !strings.Contains(got, "nothing settled yet") {
+		t.Errorf("nothing settled: %q", got)
+	}
+	board.Part, board.Rows[0].Events = true, 0
+	doc = render(t, pages.Leaderboard(board))
+	if got := text(doc.Find("tbody .range-text")) + text(doc.Find("#whole")); got != "nothing settled yetCalibration and trend are of all time and all categories." {
+		t.Errorf("board of a part: %q", got)
+	}
 	models := pages.Models(pages.ModelsProps{Layout: frame("Models", "/models", "/models"), Rows: []pages.ModelRow{{Model: "m", Agents: 1, Events: 3}}})
 	if got := text(render(t, models).Find("tbody .range-text")); got != "no disagreement with the market yet" {
 		t.Errorf("models: %q", got)

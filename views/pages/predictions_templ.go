@@ -87,7 +87,7 @@ func Predictions(p PredictionsProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Chips("Category", p.Categories).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Chips("Author's category", p.Categories).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
