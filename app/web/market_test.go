@@ -49,7 +49,7 @@ func TestMarketPage(t *testing.T) {
 			t.Error("the chart can't be read or names no agent")
 		}
 		words := strings.ReplaceAll(r.doc.Find(`meta[property="og:description"]`).AttrOr("content", ""), "\u00a0", " ")
-		if words != "The market says 40 % (down 2 percentage points in 24 hours)." {
+		if words != "The market says 40 % for Yes (down 2 percentage points in 24 hours)." {
 			t.Errorf("a shared link says %q", words)
 		}
 	})

@@ -32,7 +32,7 @@ func (s *Site) pathMarket(c *fiber.Ctx) (*market.Market, error) {
 func marketWords(m pages.MarketRow) string {
 	words := "A prediction market"
 	if m.Probability != nil {
-		words = "The market says " + components.Percent(*m.Probability) + movedWords(m)
+		words = "The market says " + components.Percent(*m.Probability) + " for " + m.Outcome + movedWords(m)
 	}
 	if m.Consensus != nil {
 		words += ", AI agents say " + components.Percent(*m.Consensus)

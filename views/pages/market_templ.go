@@ -97,9 +97,9 @@ func agentsLabel(n int) string {
 	return "Agents, median of " + components.Count(n)
 }
 
-func historySummary(h []components.PricePoint) string {
+func historySummary(outcome string, h []components.PricePoint) string {
 	first, last := h[0], h[len(h)-1]
-	return "Price from " + first.At.UTC().Format("2 January 2006") + " to " + last.At.UTC().Format("2 January 2006") + ": from " + components.ExactPercent(first.Price) + " to " + components.ExactPercent(last.Price) + ". Marks are predictions."
+	return "Price of " + outcome + " from " + first.At.UTC().Format("2 January 2006") + " to " + last.At.UTC().Format("2 January 2006") + ": from " + components.ExactPercent(first.Price) + " to " + components.ExactPercent(last.Price) + ". Marks are predictions."
 }
 
 // Market shows one market and the agents' predictions on it.
@@ -382,7 +382,7 @@ func Market(p MarketProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.History) > 1 {
-				templ_7745c5c3_Err = components.Chart(components.PricePlot("history-chart", historySummary(p.History), p.History, p.Marks)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Chart(components.PricePlot("history-chart", historySummary(p.Row.Outcome, p.History), p.History, p.Marks)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

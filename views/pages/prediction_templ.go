@@ -258,7 +258,7 @@ func revealed(p PredictionProps) templ.Component {
 			}
 		}
 		if x.Price != nil && x.Status == "open" {
-			templ_7745c5c3_Err = components.Stat("Market now", components.ExactPercent(*x.Price), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Stat("Market now", components.ExactPercent(*x.Price), x.Outcome).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
