@@ -168,14 +168,15 @@ func (s *MarketSource) world(ctx context.Context) ([]market.Market, error) {
 	}
 	var all []market.Market
 	events := map[string][]market.Market{}
+	now := database.Stored(s.now())
 	for _, m := range stored {
 		if m.Closed {
+			m.ObservedAt = now
 			all = append(all, m)
 		} else {
 			events[m.EventKey()] = append(events[m.EventKey()], m)
 		}
 	}
-	now := database.Stored(s.now())
 	for _, key := range slices.Sorted(maps.Keys(events)) {
 		all = append(all, livedOn(events[key], now)...)
 	}

@@ -783,6 +783,38 @@ func TestReadingThatWaited(t *testing.T) {
 	})
 }
 
+// TestRecordsKeepTheirTime checks that a record which is older than its reading, because a cache sent it, is stored and
+// published with its time. A time after the reading isn't believed.
+func TestRecordsKeepTheirTime(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		published := noon.Add(-time.Minute)
+		fresh, kept, ahead, named := yesNo("fresh", 9), grouped("kept", "e1"), yesNo("ahead", 1), yesNo("named", 1)
+		kept.ObservedAt, ahead.ObservedAt, named.ObservedAt = published.Add(-time.Minute), noon.Add(time.Hour), published.Add(-time.Second)
+		n.up.top, n.up.known = []market.Market{fresh, kept, ahead}, []market.Market{named}
+		n.up.topEvents = []market.Event{{ID: "e1", Title: "One", TagsKnown: true, UpdatedAt: kept.ObservedAt}}
+		first := named
+		first.ObservedAt = noon.Add(-2 * time.Hour)
+		if err := (market.Store{}).Observe(t.Context(), db, []market.Market{first}); err != nil {
+			t.Fatal(err)
+		}
+		tick(t, n.markets.Tick, time.Minute)
+		for id, want := range map[string]time.Time{"fresh": noon, "kept": kept.ObservedAt, "ahead": noon, "named": named.ObservedAt} {
+			prices, err := market.Store{}.History(t.Context(), db.Reader, id)
+			if err != nil || !prices[len(prices)-1].ObservedAt.Equal(want) {
+				t.Errorf("%s: got prices %+v, %v; want the last of %v", id, prices, err, want)
+			}
+		}
+		if e, _, err := (market.Store{}).EventByID(t.Context(), db.Reader, "e1"); err != nil || !e.UpdatedAt.Equal(kept.ObservedAt) {
+			t.Errorf("got the event of %v, %v", e.UpdatedAt, err)
+		}
+		if asOf := n.markets.Replicator.Feed().Current().AsOf; !asOf.Equal(noon) {
+			t.Errorf("got the snapshot of %v", asOf)
+		}
+	})
+}
+
 // grouped returns an open market of an event, without tags.
 func grouped(id, event string) market.Market {
 	m := yesNo(id, 10)

@@ -270,6 +270,7 @@ func (m *Markets) failed(ctx context.Context, cause error) error {
 // dated returns when a response was received, but never a time after now.
 func (m *Markets) dated(at time.Time) time.Time { return dated(at, m.Now()) }
 
+// dated returns at, or now if at is unknown or later.
 func dated(at, now time.Time) time.Time {
 	if at.IsZero() || at.After(now) {
 		at = now

@@ -21,7 +21,7 @@ const (
 	duplicate    = "duplicate"
 )
 
-// soundMarkets drops markets that can't be stored, and sets ObservedAt of the others.
+// soundMarkets drops markets that can't be stored. The others have the time of the reading, or their own if it is earlier.
 func soundMarkets(got source.Markets, at time.Time) ([]market.Market, source.Dropped) {
 	dropped := count(got.Dropped)
 	out := make([]market.Market, 0, len(got.Markets))
@@ -40,7 +40,7 @@ func soundMarkets(got source.Markets, at time.Time) ([]market.Market, source.Dro
 			continue
 		}
 		seen[m.ID] = true
-		m.ObservedAt = at
+		m.ObservedAt = dated(m.ObservedAt, at)
 		out = append(out, m)
 	}
 	return out, dropped
@@ -58,14 +58,14 @@ func soundMarket(m *market.Market) bool {
 		datable(m.ClosesAt) && datable(m.ClosedAt)
 }
 
-// soundEvents drops events that can't be stored, and sets UpdatedAt of the others.
+// soundEvents drops events that can't be stored. It dates the others as soundMarkets does.
 func soundEvents(got []market.Event, at time.Time) []market.Event {
 	out := make([]market.Event, 0, len(got))
 	for _, e := range got {
 		texts := append([]string{e.ID, e.Slug, e.Title, e.URL, e.Description}, e.Tags...)
 		amounts := (e.Volume == nil || finite(*e.Volume)) && (e.Volume24h == nil || finite(*e.Volume24h))
 		if e.ID != "" && storable(texts) && amounts && datable(e.ClosesAt) {
-			e.UpdatedAt = at
+			e.UpdatedAt = dated(e.UpdatedAt, at)
 			out = append(out, e)
 		}
 	}

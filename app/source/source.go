@@ -21,7 +21,7 @@ type Markets struct {
 	Markets    []market.Market
 	Events     []market.Event // the events of the markets, as far as the response describes them
 	Dropped    Dropped
-	ObservedAt time.Time // when the response was received
+	ObservedAt time.Time // when the first response was received; a market that a cache kept has an earlier time
 	// Missing are the requested ids that the source seems not to know. Of a record that was dropped, the source
 	// knows the id. If that can't be read, nothing counts as missing.
 	Missing []string

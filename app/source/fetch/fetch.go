@@ -17,6 +17,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,6 +115,8 @@ type Response struct {
 	Header http.Header
 	// Raw is the body as received.
 	Raw []byte
+	// Age is how long before its arrival the source made the response, if a cache kept it; at most an hour.
+	Age time.Duration
 }
 
 // Hash returns the SHA-256 of the body as received, in hex.
@@ -263,7 +266,20 @@ func (c *Client) read(ctx context.Context, req Request, resp *http.Response) (*R
 	if err := req.Format.check(body, resp.Header.Get("Content-Type")); err != nil {
 		return nil, rejected{&source.Error{Reason: "parse", Err: fmt.Errorf("%s: %w", hostAndPath(req.URL), err)}, raw, 0}
 	}
-	return &Response{Body: body, Header: resp.Header, Raw: raw}, rejected{}
+	return &Response{Body: body, Header: resp.Header, Raw: raw, Age: age(resp.Header)}, rejected{}
+}
+
+// maxAge limits the age that is believed, so that a wrong header can't date a reading back by days.
+const maxAge = time.Hour
+
+// age reads the Age header, in whole seconds; see RFC 9111, section 5.1. It returns 0 if there is none or it is invalid.
+func age(h http.Header) time.Duration {
+	first, _, _ := strings.Cut(h.Get("Age"), ",")
+	seconds, err := strconv.ParseUint(strings.TrimSpace(first), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return time.Duration(min(seconds, uint64(maxAge.Seconds()))) * time.Second
 }
 
 func (c *Client) tooLarge(req Request) *source.Error {

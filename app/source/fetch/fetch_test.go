@@ -100,6 +100,25 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestAge reads how long a cache has kept a response.
+func TestAge(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "30": 30 * time.Second, " 30 , 900": 30 * time.Second, "3600": time.Hour,
+		"86400": time.Hour, "99999999999999999999999": time.Hour, // a wrong header must not move a reading by days
+		"-30": 0, "1.5": 0, "+30": 0, "soon": 0, ",30": 0, "NaN": 0,
+	} {
+		address := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Age", value)
+			_, _ = io.WriteString(w, "{}")
+		})
+		got, err := fetch.New(fetch.Options{}).Do(t.Context(), fetch.Request{URL: address})
+		if err != nil || got.Age != want {
+			t.Errorf("Age %q: got %v, %v, want %v", value, got.Age, err, want)
+		}
+	}
+}
+
 func TestFeedMustBeXML(t *testing.T) {
 	t.Parallel()
 	for body, reason := range map[string]string{

@@ -168,7 +168,7 @@ func (c *Client) search(ctx context.Context, community string, dropped source.Dr
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return nil, &source.Error{Reason: "parse", Err: fmt.Errorf("decode articles: %w", err)}
 	}
-	at, hash := c.observed(), resp.Hash()
+	at, hash := database.Stored(c.now().Add(-resp.Age)), resp.Hash()
 	var items []news.Item
 	for _, raw := range answer.Articles[:min(len(answer.Articles), perQuery)] {
 		item, reason := decodeArticle(raw, community, at)

@@ -133,7 +133,7 @@ func (c *Client) search(
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return nil, time.Time{}, &source.Error{Reason: "parse", Err: errors.New("hackernews: an answer without hits")}
 	}
-	at, hash := database.Stored(c.now()), resp.Hash()
+	at, hash := database.Stored(c.now().Add(-resp.Age)), resp.Hash()
 	var items []news.Item
 	for _, raw := range *answer.Hits {
 		item, reason := decodeHit(raw, community, at)

@@ -215,8 +215,9 @@ func distinct(ids []string) []string {
 type page struct {
 	records []json.RawMessage
 	cursor  string
-	hash    string // of the response
-	closed  bool   // the state of the markets that were asked for
+	hash    string        // of the response
+	age     time.Duration // of the response, when it arrived
+	closed  bool          // the state of the markets that were asked for
 }
 
 // page asks for a page of "/markets…" or "/events…".
@@ -233,7 +234,7 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, once b
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return page{}, &source.Error{Reason: "parse", Err: err}
 	}
-	p.hash = resp.Hash()
+	p.hash, p.age = resp.Hash(), resp.Age
 	return p, nil
 }
 

@@ -116,6 +116,45 @@ func TestTopPages(t *testing.T) {
 	}
 }
 
+// TestReadingsOfACache checks that the records of a response are dated when the source made it, although a cache sends
+// it later.
+func TestReadingsOfACache(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		switch {
+		case r.URL.Path == "/events/keyset":
+			w.Header().Set("Age", "20")
+			_, _ = io.WriteString(w, `{"events":[{"id":"e1","title":"One"}]}`)
+		case r.URL.Path == "/markets" && q.Get("closed") == "true":
+			_, _ = io.WriteString(w, `[]`)
+		case r.URL.Path == "/markets" || q.Get("after_cursor") == "c1":
+			w.Header().Set("Age", "300")
+			_, _ = io.WriteString(w, keyset("", `{"id":"2","question":"Two?","outcomes":["Yes","No"],"events":[{"id":"e2","title":"Two"}]}`))
+		default:
+			_, _ = io.WriteString(w, keyset("c1", record(1, "50")))
+		}
+	}))
+	t.Cleanup(s.Close)
+	c := client(s.URL)
+	top, err := c.Top(t.Context(), 500)
+	if err != nil || ids(top.Markets) != "1 2" || !top.Markets[0].ObservedAt.Equal(now) || !top.ObservedAt.Equal(now) {
+		t.Fatalf("got %+v, %v", top, err)
+	}
+	old := now.Add(-5 * time.Minute)
+	if m, e := top.Markets[1], top.Events[0]; !m.ObservedAt.Equal(old) || !m.FirstSeenAt.Equal(old) || !e.UpdatedAt.Equal(old) {
+		t.Errorf("a page of a cache: got the market of %v, first seen at %v, and the event of %v", m.ObservedAt, m.FirstSeenAt, e.UpdatedAt)
+	}
+	named, err := c.ByID(t.Context(), []string{"2"})
+	if err != nil || ids(named.Markets) != "2" || !named.Markets[0].ObservedAt.Equal(old) {
+		t.Errorf("by id: got %+v, %v", named, err)
+	}
+	events, err := c.Events(t.Context(), []string{"e1"})
+	if err != nil || !events.Events[0].UpdatedAt.Equal(now.Add(-20*time.Second)) {
+		t.Errorf("events: got %+v, %v", events, err)
+	}
+}
+
 func TestTopStops(t *testing.T) {
 	t.Parallel()
 	many := func(from, n int) []string {

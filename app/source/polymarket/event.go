@@ -86,7 +86,7 @@ func (c *Client) Events(ctx context.Context, ids []string) (source.Events, error
 		if err != nil {
 			return got, err
 		}
-		at := database.Stored(c.now())
+		at := database.Stored(c.now().Add(-page.age))
 		got.Asked = append(got.Asked, part...)
 		for _, raw := range page.records {
 			var w wireEvent

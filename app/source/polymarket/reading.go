@@ -11,7 +11,7 @@ import (
 )
 
 // reading collects the markets of one read over all its pages, each id once. All have the time of the first
-// response, so that one read is one observation.
+// response, so that one read is one observation. Only those that a cache kept for longer have an earlier time.
 type reading struct {
 	markets []market.Market
 	at      map[string]int // from id to index in markets
@@ -68,8 +68,12 @@ func (r *reading) each(ctx context.Context, p page, keep func(market.Market)) {
 	if r.seenAt.IsZero() {
 		r.seenAt = database.Stored(r.now())
 	}
+	at := r.seenAt
+	if made := database.Stored(r.now().Add(-p.age)); made.Before(at) {
+		at = made
+	}
 	for _, raw := range p.records {
-		m, events, reason := decodeMarket(raw, r.seenAt, p.closed)
+		m, events, reason := decodeMarket(raw, at, p.closed)
 		if reason != "" {
 			r.dropped[reason]++
 			source.Reject(ctx, reason, raw, 0)

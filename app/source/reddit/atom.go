@@ -148,7 +148,7 @@ func (c *Atom) read(ctx context.Context, feed *feedState, dropped source.Dropped
 	if err != nil {
 		return err
 	}
-	at := c.stamp()
+	at := c.stamp(resp)
 	items, left, err := decodeFeed(ctx, resp.Body, feed.community, at)
 	if err != nil {
 		source.Reject(ctx, "parse", resp.Raw, 0)

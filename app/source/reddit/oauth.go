@@ -136,7 +136,7 @@ func (c *OAuth) community(ctx context.Context, name string, dropped source.Dropp
 		return nil, time.Time{}, err
 	}
 	c.heed(resp.Header)
-	at := c.stamp()
+	at := c.stamp(resp)
 	items, left, err := decodeListing(ctx, resp.Body, c.over18, at)
 	if err != nil {
 		source.Reject(ctx, "parse", resp.Raw, 0)

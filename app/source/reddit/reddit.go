@@ -49,8 +49,10 @@ func (s *shared) fillDefaults() {
 	}
 }
 
-// stamp returns the time of a response: UTC in whole microseconds, the precision of both databases.
-func (s *shared) stamp() time.Time { return database.Stored(s.now()) }
+// stamp returns when the source made a response: UTC in whole microseconds, the precision of both databases.
+func (s *shared) stamp(resp *fetch.Response) time.Time {
+	return database.Stored(s.now().Add(-resp.Age))
+}
 
 // receivedIn sets the hash of the response on its items.
 func receivedIn(items []news.Item, resp *fetch.Response) {
