@@ -141,6 +141,26 @@ func TestOneMessageWhenItBeginsAndOneWhenItIsOver(t *testing.T) {
 	})
 }
 
+// TestReadingsInPart checks that readings of which a part always fails are reported, although the feed isn't stale.
+func TestReadingsInPart(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		p := newWorld(t, db)
+		p.exec("INSERT INTO feed_states (feed, source, count, dropped, failures, last_error, succeeded_at, failed_at) VALUES ('markets', 'x', 1, '{}', 9, 'http_500', ?, ?)", noon, noon)
+		p.tick()
+		p.tick()
+		p.exec("UPDATE feed_states SET failures = 10")
+		p.tick()
+		p.tick("source_markets firing")
+		want := "Pulsecast at https://pulse.example: a part of markets can't be read: 10 readings in a row failed (http_500). The last good snapshot stays up. Run pulsecast doctor to see why."
+		if got := p.heard[0].Text; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		p.exec("UPDATE feed_states SET failures = 0") // the source of before still fails, which isn't a failure of a part
+		p.tick("source_markets resolved")
+	})
+}
+
 func TestWebhookInTrouble(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -23,7 +23,8 @@ const (
 	signUpsWithin = 10 * time.Minute
 	manySignUps   = 30
 	fewSignUps    = 10
-	stalePatience = 1 // in ticks; after a restart a feed is stale until its first reading ends
+	stalePatience = 1  // in ticks; after a restart a feed is stale until its first reading ends
+	manyPartial   = 10 // readings in a row of which a part failed
 )
 
 // reading is the current state of one condition. If neither holds nor over is true, the alert keeps
@@ -87,20 +88,24 @@ func (w *Watcher) look(ctx context.Context, now time.Time) ([]reading, error) {
 	return out, errors.Join(errs...)
 }
 
-// sources checks the snapshots that this node serves. They arrive within seconds, whichever node
-// reads the source.
+// sources checks the snapshots that this node serves, and whether a part of each reading fails. Snapshots arrive within
+// seconds, whichever node reads the source.
 func sources(feeds []monitor.Feed, now time.Time) []reading {
 	var out []reading
 	for _, f := range feeds {
+		inPart := f.Readings.Partial() && f.Readings.Failures >= manyPartial
 		text := fmt.Sprintf("the source of %s was never read", f.Name)
-		if !f.AsOf.IsZero() {
+		switch {
+		case !f.Stale && inPart:
+			text = fmt.Sprintf("a part of %s can't be read: %d readings in a row failed", f.Name, f.Readings.Failures)
+		case !f.AsOf.IsZero():
 			text = fmt.Sprintf("the source of %s is stale: last read %s ago", f.Name, spell(now.Sub(f.AsOf)))
 		}
 		if f.Readings.LastError != "" {
 			text += " (" + f.Readings.LastError + ")"
 		}
 		out = append(
-			out, reading{name: "source_" + f.Name, holds: f.Stale, over: !f.Stale, patience: stalePatience, text: text},
+			out, reading{name: "source_" + f.Name, holds: f.Stale || inPart, over: !f.Stale && !inPart, patience: stalePatience, text: text},
 		)
 	}
 	return out

@@ -200,8 +200,10 @@ func (d *doctor) readings(ctx context.Context, db *database.DB) {
 			last = "last successful reading " + ago(f.SucceededAt)
 		}
 		switch {
-		case f.LastError != "" && f.Failures == 0:
-			d.say(warn, "readings", "%s: %s. A part of it could not be read (%s)", f.Feed, last, f.LastError)
+		case f.Partial() && f.Failures == 0:
+			d.say(warn, "readings", "%s: %s. A source was replaced by the next one (%s)", f.Feed, last, f.LastError)
+		case f.Partial():
+			d.say(warn, "readings", "%s: %s. A part of it could not be read (%s, %d in a row)", f.Feed, last, f.LastError, f.Failures)
 		case f.LastError != "":
 			d.say(warn, "readings", "%s: %s. The latest reading failed (%s, %d in a row)", f.Feed, last, f.LastError, f.Failures)
 		default:

@@ -39,6 +39,7 @@ type upstream struct {
 	items      []news.Item
 	err        error // returned by Top and Read
 	fallback   error // Fallback of the answer of Read
+	partial    error // Partial of the answer of Read
 	byIDErr    error
 	unread     []string // ids of the records that ByID drops
 	asked      []string // ids of the last ByID
@@ -82,7 +83,7 @@ func (u *upstream) Events(_ context.Context, ids []string) (source.Events, error
 func (u *upstream) Winner(context.Context, *market.Market) (int, bool, error) { return 0, false, nil }
 
 func (u *upstream) Read(context.Context) (source.News, error) {
-	return source.News{Items: u.items, ObservedAt: u.at, Source: "reddit", Fallback: u.fallback}, u.err
+	return source.News{Items: u.items, ObservedAt: u.at, Source: "reddit", Fallback: u.fallback, Partial: u.partial}, u.err
 }
 
 func (u *upstream) Interval() time.Duration { return u.interval }
@@ -251,8 +252,18 @@ func TestMarketsWithOpenPredictionsAndForgottenOnesAreReadByID(t *testing.T) {
 		n.later(time.Minute)
 		n.up.byIDErr = &source.Error{Reason: "http_429", RetryAfter: 5 * time.Minute}
 		tick(t, n.markets.Tick, 5*time.Minute)
-		if s := n.state(t, "markets"); s.LastError != "http_429" || !s.SucceededAt.Equal(n.at) || s.Failures != 0 {
-			t.Errorf("got state %+v", s)
+		for i := range 2 {
+			n.later(time.Minute)
+			tick(t, n.markets.Tick, 5*time.Minute)
+			if s := n.state(t, "markets"); s.LastError != "http_429" || !s.SucceededAt.Equal(n.at) || s.Failures != i+2 || !s.Partial() {
+				t.Errorf("after %d partial readings: got state %+v", i+2, s)
+			}
+		}
+		n.up.byIDErr = nil
+		n.later(time.Minute)
+		tick(t, n.markets.Tick, time.Minute)
+		if s := n.state(t, "markets"); s.LastError != "" || s.Failures != 0 || s.Partial() {
+			t.Errorf("after a whole reading: got state %+v", s)
 		}
 	})
 }
@@ -605,6 +616,11 @@ func TestNewsTickCarriesCommunitiesTheReadingLeavesOut(t *testing.T) {
 		tick(t, n.news.Tick, 6*time.Minute)
 		if s := n.state(t, "news"); s.LastError != "http_429" || s.Failures != 0 {
 			t.Errorf("with earlier items: got state %+v", s)
+		}
+		n.up.partial = &source.Error{Reason: "http_404"}
+		tick(t, n.news.Tick, 6*time.Minute)
+		if s := n.state(t, "news"); s.LastError != "http_404" || s.Failures != 1 || !s.Partial() {
+			t.Errorf("without a community: got state %+v", s)
 		}
 	})
 }

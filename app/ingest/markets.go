@@ -74,7 +74,6 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	}
 	rest, missed, restErr := m.readRest(reading, top)
 	events, tagsErr := m.completeTags(reading, slices.Concat(got.Events, rest.Events), top, rest.Markets)
-	partly := errors.Join(got.Fallback, restErr, tagsErr)
 	observed := slices.Concat(top, rest.Markets)
 	top = observed[:len(top)] // as keep changes them
 	if err = m.keep(ctx, observed, events, missed); err != nil {
@@ -95,7 +94,7 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	err = recordSuccess(ctx, m.DB, FeedState{
 		Feed: m.Replicator.Feed().
 			Name(), Source: top[0].Source, Count: len(open), Dropped: got.Dropped, SucceededAt: m.Now(),
-	}, partly)
+	}, errors.Join(restErr, tagsErr), got.Fallback)
 	m.callAfter(ctx, observed)
 	return max(m.Interval, source.RetryAfter(got.Fallback), source.RetryAfter(restErr), source.RetryAfter(tagsErr)), err
 }

@@ -75,7 +75,7 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	}
 	return interval, recordSuccess(ctx, n.DB, FeedState{
 		Feed: n.Replicator.Feed().Name(), Source: got.Source, Count: len(shown), Dropped: dropped, SucceededAt: n.Now(),
-	}, got.Fallback)
+	}, got.Partial, got.Fallback)
 }
 
 // DropErased publishes the snapshot again without the items that were erased since it was taken, if there are any. Call

@@ -23,13 +23,17 @@ type FeedState struct {
 	Dropped map[string]int `bun:"type:json"` // records that the last good reading left out, by reason
 
 	SucceededAt time.Time `bun:",nullzero"`
-	// LastError is the fixed word for the latest failure since the last good reading, or else for a failure
-	// of a part of that reading. It is empty if there was none.
+	// LastError is the fixed word for the latest failure since the last good reading, or else for a failure of a part
+	// of that reading or of a source that another one replaced. It is empty if there was none.
 	LastError string    `bun:",nullzero"`
 	FailedAt  time.Time `bun:",nullzero"` // time of the latest failure ever
-	Failures  int       // in a row
-	NextAt    time.Time `bun:",nullzero"` // when the next reading is due
+	// Failures counts the readings in a row that failed, or of which a part failed.
+	Failures int
+	NextAt   time.Time `bun:",nullzero"` // when the next reading is due
 }
+
+// Partial reports whether the latest reading was good, except for the failure in LastError.
+func (s *FeedState) Partial() bool { return s.LastError != "" && s.FailedAt.Equal(s.SucceededAt) }
 
 // State reads the state of a feed. found is false before the feed's first tick on any node.
 func State(ctx context.Context, db bun.IDB, feed string) (s FeedState, found bool, err error) {
@@ -45,18 +49,23 @@ func State(ctx context.Context, db bun.IDB, feed string) (s FeedState, found boo
 }
 
 // recordSuccess stores the result of a good reading. If partly isn't nil, it is an error that affected only a
-// part of the reading.
-func recordSuccess(ctx context.Context, db bun.IDB, s FeedState, partly error) error {
+// part of the reading, and counts as a failure. replaced is the error of sources that another one replaced, or nil. It
+// doesn't count, because the reading lacks nothing.
+func recordSuccess(ctx context.Context, db bun.IDB, s FeedState, partly, replaced error) error {
 	s.SucceededAt = database.Stored(s.SucceededAt)
 	if s.Dropped == nil {
 		s.Dropped = map[string]int{}
 	}
-	columns := []string{"source", "count", "dropped", "succeeded_at", "last_error", "failures"}
-	if partly != nil {
-		s.LastError, s.FailedAt = source.Reason(partly), s.SucceededAt
+	columns := []string{"source", "count", "dropped", "succeeded_at", "last_error"}
+	if failure := errors.Join(partly, replaced); failure != nil {
+		s.LastError, s.FailedAt = source.Reason(failure), s.SucceededAt
 		columns = append(columns, "failed_at")
 	}
-	q := db.NewInsert().Model(&s).On("CONFLICT (feed) DO UPDATE")
+	failures := "failures = 0"
+	if partly != nil {
+		s.Failures, failures = 1, "failures = f.failures + 1"
+	}
+	q := db.NewInsert().Model(&s).On("CONFLICT (feed) DO UPDATE").Set(failures)
 	for _, column := range columns {
 		q = q.Set("? = EXCLUDED.?", bun.Ident(column), bun.Ident(column))
 	}

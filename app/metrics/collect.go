@@ -84,7 +84,7 @@ var (
 	queueAge         = describe("queue_age_seconds", "How long the oldest item has waited; 0 if there is none.", "queue")
 	usageWaiting     = describe("usage_waiting", `Not yet written by this node: "agents" counts agents with usage counts, "errors" counts recorded errors.`, "kind")
 	ingestSucceeded  = describe("ingest_last_success_timestamp_seconds", "Time of a feed's last successful reading on any node.", "feed")
-	ingestFailures   = describe("ingest_consecutive_failures", "Failed readings of a feed in a row, on any node.", "feed")
+	ingestFailures   = describe("ingest_consecutive_failures", "Readings of a feed in a row, on any node, that failed or of which a part failed.", "feed")
 	ingestDropped    = describe("ingest_dropped_records", "Malformed records that the last successful reading dropped.", "feed", "reason")
 	backupAt         = describe("backup_last_success_timestamp_seconds", "Time at which the latest scheduled backup began, on any node; absent before the first.")
 	backupBytes      = describe("backup_size_bytes", "Size of the latest scheduled backup.")

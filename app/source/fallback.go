@@ -34,7 +34,7 @@ func NewFallback(log *slog.Logger, members ...Member) *Fallback {
 	return &Fallback{members: members, log: log}
 }
 
-// Read asks the members in order until one answers. If all fail, the error has the Reason of the first. Its
+// Read asks the members in order until one answers. Fallback has the errors of those before it. If all fail, the error has the Reason of the first. Its
 // RetryAfter is the shortest of the members' pauses, or 0 if a member asked for none.
 func (f *Fallback) Read(ctx context.Context) (News, error) {
 	var errs []error
@@ -42,6 +42,7 @@ func (f *Fallback) Read(ctx context.Context) (News, error) {
 		got, err := m.Source.Read(ctx)
 		if err == nil {
 			f.answered.Store(int32(i))
+			got.Fallback = errors.Join(append(errs, got.Fallback)...)
 			return got, nil
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", m.Name, err))

@@ -17,6 +17,8 @@ type member struct {
 	err   error
 	reads int
 	every time.Duration
+
+	fallback error
 }
 
 func (m *member) Read(context.Context) (source.News, error) {
@@ -24,7 +26,7 @@ func (m *member) Read(context.Context) (source.News, error) {
 	if m.err != nil {
 		return source.News{}, m.err
 	}
-	return source.News{Source: m.name, Items: []news.Item{{ID: m.name}}}, nil
+	return source.News{Source: m.name, Items: []news.Item{{ID: m.name}}, Fallback: m.fallback}, nil
 }
 
 func (m *member) Interval() time.Duration { return m.every }
@@ -41,14 +43,18 @@ func TestFallback(t *testing.T) {
 	}
 
 	got, err := c.Read(t.Context())
-	if err != nil || got.Source != "a" || second.reads != 0 || c.Interval() != time.Second {
+	if err != nil || got.Source != "a" || got.Fallback != nil || second.reads != 0 || c.Interval() != time.Second {
 		t.Errorf("both answer: got %+v, %v", got, err)
 	}
 
 	first.err = fail("http_429", 5*time.Minute)
 	got, err = c.Read(t.Context())
-	if err != nil || got.Source != "b" || c.Interval() != time.Minute {
+	if err != nil || got.Source != "b" || c.Interval() != time.Minute || source.Reason(got.Fallback) != "http_429" {
 		t.Errorf("first fails: got %+v, %v, interval %v", got, err, c.Interval())
+	}
+	second.fallback = errors.New("of the second")
+	if got, err = c.Read(t.Context()); err != nil || !errors.Is(got.Fallback, second.fallback) || !errors.Is(got.Fallback, first.err) {
+		t.Errorf("a member that has its own fallback: got %v, %v", got.Fallback, err)
 	}
 
 	second.err = fail("parse", 0)

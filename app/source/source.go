@@ -42,8 +42,11 @@ type News struct {
 	Dropped    Dropped
 	Source     string // the source that answered: "reddit", "reddit-rss", "gdelt", "hackernews"
 	ObservedAt time.Time
-	// Fallback is as in Markets, or the error of a source that returns what it read before.
+	// Fallback holds the errors of the sources that this one replaced, or the error of a source that returns what it
+	// read before. It is nil if there were none.
 	Fallback error
+	// Partial holds the errors of the communities that could not be read. It is nil if there were none.
+	Partial error
 }
 
 // MarketSource reads prediction markets.

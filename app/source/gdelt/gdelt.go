@@ -99,8 +99,8 @@ func New(cfg Config) *Client {
 // fifteen.
 func (c *Client) Interval() time.Duration { return 3 * time.Minute }
 
-// Read makes the six searches. If one fails or ctx ends, it returns the items found so far. A reading without
-// items is an error.
+// Read makes the six searches. If one fails or ctx ends, it returns the items found so far. Partial has the error of a
+// search; without enough time for all, the next reading continues. A reading without items is an error.
 func (c *Client) Read(ctx context.Context) (source.News, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
@@ -116,6 +116,7 @@ func (c *Client) Read(ctx context.Context) (source.News, error) {
 		items, err := c.search(ctx, community, out.Dropped)
 		if failed = err; err != nil {
 			c.log.Warn("gdelt: search failed", "community", community, "error", err)
+			out.Partial = err
 			break
 		}
 		c.next = (c.next + 1) % len(news.Communities)

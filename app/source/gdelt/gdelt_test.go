@@ -132,15 +132,15 @@ func TestEndsEarly(t *testing.T) {
 		_, _ = io.WriteString(w, strings.ReplaceAll(well, "%s", community))
 	})
 	got, err := u.client.Read(t.Context())
-	if err != nil || len(got.Items) != 3 || len(u.asked) != 4 {
-		t.Fatalf("got %v, %v after requests for %v", got.Items, err, u.asked)
+	if err != nil || len(got.Items) != 3 || source.Reason(got.Partial) != "http_429" || len(u.asked) != 4 {
+		t.Fatalf("got %v, %v, %v after requests for %v", got.Items, got.Partial, err, u.asked)
 	}
 	_, err = u.client.Read(t.Context())
 	if se, ok := errors.AsType[*source.Error](err); !ok || se.Reason != "http_429" || len(u.asked) != 5 {
 		t.Errorf("got %v after requests for %v", err, u.asked)
 	}
 	broken = ""
-	if got, err = u.client.Read(t.Context()); err != nil || len(got.Items) != 6 || got.Items[0].Community != "futurology" {
+	if got, err = u.client.Read(t.Context()); err != nil || len(got.Items) != 6 || got.Partial != nil || got.Items[0].Community != "futurology" {
 		t.Errorf("%v, %v", got.Items, err)
 	}
 }
@@ -177,7 +177,7 @@ func TestShortOfTime(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less time than one pause
 	defer cancel()
-	if got, err := u.client.Read(ctx); err != nil || len(got.Items) != 1 || len(u.slept) != 0 {
+	if got, err := u.client.Read(ctx); err != nil || len(got.Items) != 1 || got.Partial != nil || len(u.slept) != 0 {
 		t.Errorf("got %v, %v after pauses %v", got.Items, err, u.slept)
 	}
 }

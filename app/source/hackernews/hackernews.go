@@ -68,7 +68,7 @@ func New(cfg Config) *Client {
 // Interval is a minute: the front page doesn't change faster.
 func (c *Client) Interval() time.Duration { return time.Minute }
 
-// Read makes both searches. If one fails, it logs the error and returns the items of the other. It returns an
+// Read makes both searches. If one fails, it returns the items of the other, and the error in Partial. It returns an
 // error if both fail or find nothing.
 func (c *Client) Read(ctx context.Context) (source.News, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
@@ -103,7 +103,7 @@ func (c *Client) Read(ctx context.Context) (source.News, error) {
 		}
 		return source.News{}, &source.Error{Reason: "empty", Err: errors.New("hackernews: no stories")}
 	}
-	out.Items = source.Arrange(out.Items)
+	out.Items, out.Partial = source.Arrange(out.Items), errors.Join(errs...)
 	return out, nil
 }
 

@@ -107,8 +107,8 @@ func TestFailures(t *testing.T) {
 				}
 				broken(w)
 			}).Read(t.Context())
-			if err != nil || len(got.Items) != 1 {
-				t.Errorf("one search fails: got %v, %v", got.Items, err)
+			if err != nil || len(got.Items) != 1 || (name != "empty" && source.Reason(got.Partial) != c.reason) {
+				t.Errorf("one search fails: got %v, %v, %v", got.Items, got.Partial, err)
 			}
 		})
 	}

@@ -55,8 +55,8 @@ func NewOAuth(cfg OAuthConfig) *OAuth {
 // Interval is half a minute: a read costs six of the hundred requests a minute.
 func (c *OAuth) Interval() time.Duration { return 30 * time.Second }
 
-// Read reads the communities one after another. It logs communities that fail and returns the items of the
-// others. It returns an error only if there are no items. When Reddit's allowance is used up, the read stops.
+// Read reads the communities one after another. If some fail, it returns the items of the others, and the errors in
+// Partial. It returns an error only if there are no items. When Reddit's allowance is used up, the read stops.
 // Until it is renewed, Read makes no requests and returns "http_429" with RetryAfter.
 func (c *OAuth) Read(ctx context.Context) (source.News, error) {
 	if wait := c.blocked(); wait > 0 {
@@ -91,7 +91,7 @@ func (c *OAuth) Read(ctx context.Context) (source.News, error) {
 	if len(out.Items) == 0 {
 		return source.News{}, c.nothing(errs)
 	}
-	out.Items = source.Arrange(out.Items)
+	out.Items, out.Partial = source.Arrange(out.Items), errors.Join(errs...)
 	return out, nil
 }
 

@@ -249,8 +249,8 @@ func TestOAuthFailuresOfListings(t *testing.T) {
 				well(w, community, bearer)
 			}
 			got, err := a.start(t, newClock(), false).Read(t.Context())
-			if err != nil || ids(got.Items) != "pworldnews pscience pfuturology ppolitics peconomics" {
-				t.Errorf("one fails: got %s, %v", ids(got.Items), err)
+			if err != nil || ids(got.Items) != "pworldnews pscience pfuturology ppolitics peconomics" || (name != "empty" && source.Reason(got.Partial) != c.reason) {
+				t.Errorf("one fails: got %s, %v, %v", ids(got.Items), got.Partial, err)
 			}
 			b := newAPI()
 			b.listing = broken
