@@ -88,7 +88,7 @@ func (d *doctor) upstreamChecks() []upstreamCheck {
 
 func sourceAdvice(word string, c upstreamCheck) string {
 	switch word {
-	case "timeout", "unreachable", "refused":
+	case "timeout", "unreachable", "refused", "interrupted":
 		return "check the network, a proxy (HTTPS_PROXY), and " + c.setting
 	case "unauthorized":
 		return "check REDDIT_CLIENT_ID and REDDIT_CLIENT_SECRET"

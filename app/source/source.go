@@ -79,7 +79,7 @@ type PostSource interface {
 }
 
 // Error is a failed read. Reason is one fixed word that is safe to publish: "timeout", "refused",
-// "unreachable", "too_large", "parse", "empty", "cursor", "unauthorized", "cancelled" (by the caller), or
+// "unreachable", "interrupted" (in the middle of a response), "too_large", "parse", "empty", "cursor", "unauthorized", "cancelled" (by the caller), or
 // "http_" with the status.
 type Error struct {
 	Reason string

@@ -8,6 +8,8 @@ package fetch
 import (
 	"bytes"
 	"cmp"
+	"compress/flate"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -147,7 +149,7 @@ func (c *Client) JSON(ctx context.Context, req Request, dst any) (*Response, err
 	return resp, nil
 }
 
-// Do makes a request. It tries again after a timeout, a 429 or a 5xx. The pause is the one that the upstream
+// Do makes a request. It tries again after a timeout, an interrupted response, a 429 or a 5xx. The pause is the one that the upstream
 // asks for, else it grows exponentially, with jitter. Every error is a *source.Error. RetryAfter is set if the
 // upstream asked for a pause.
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
@@ -198,7 +200,7 @@ func masked(req Request, body []byte) []byte {
 }
 
 func transient(reason string) bool {
-	return reason == "timeout" || reason == "http_429" || strings.HasPrefix(reason, "http_5")
+	return reason == "timeout" || reason == "interrupted" || reason == "http_429" || strings.HasPrefix(reason, "http_5")
 }
 
 func (c *Client) attempt(ctx context.Context, req Request) (*Response, rejected) {
@@ -257,6 +259,8 @@ func (c *Client) read(ctx context.Context, req Request, resp *http.Response) (*R
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, rejected{failure(ctx, req, err), raw, 0}
+	case err != nil && !corrupt(err):
+		return nil, rejected{&source.Error{Reason: "interrupted", Err: fmt.Errorf("read %s: %w", hostAndPath(req.URL), err)}, raw, 0}
 	case err != nil:
 		return nil, rejected{&source.Error{Reason: "parse", Err: fmt.Errorf("read %s: %w", hostAndPath(req.URL), err)}, raw, 0}
 	case int64(len(raw)) > c.opts.MaxBytes:
@@ -267,6 +271,12 @@ func (c *Client) read(ctx context.Context, req Request, resp *http.Response) (*R
 		return nil, rejected{&source.Error{Reason: "parse", Err: fmt.Errorf("%s: %w", hostAndPath(req.URL), err)}, raw, 0}
 	}
 	return &Response{Body: body, Header: resp.Header, Raw: raw, Age: age(resp.Header)}, rejected{}
+}
+
+// corrupt reports whether a body can't be decompressed although it was received.
+func corrupt(err error) bool {
+	_, invalid := errors.AsType[flate.CorruptInputError](err)
+	return invalid || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum)
 }
 
 // maxAge limits the age that is believed, so that a wrong header can't date a reading back by days.

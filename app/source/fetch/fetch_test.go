@@ -305,6 +305,22 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// TestCorruptCompression checks that a body which is broken as sent isn't requested again.
+func TestCorruptCompression(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{"no header": "plain text", "nonsense": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xffnonsense"} {
+		address := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = io.WriteString(w, body)
+		})
+		var p pauses
+		_, err := fetch.New(fetch.Options{Sleep: p.sleep}).Do(t.Context(), fetch.Request{URL: address})
+		if se := wantReason(t, err, "parse"); len(p.taken) != 0 {
+			t.Errorf("%s: got %v after %d repeats", name, se, len(p.taken))
+		}
+	}
+}
+
 func TestCapCountsDecompressedBytes(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
@@ -336,8 +352,12 @@ func TestBodyCutByTheNetwork(t *testing.T) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = io.WriteString(w, `{"a":1}`)
 	})
-	_, err := fetch.New(fetch.Options{}).Do(t.Context(), fetch.Request{URL: address})
-	wantReason(t, err, "parse")
+	var p pauses
+	_, err := fetch.New(fetch.Options{Sleep: p.sleep}).Do(t.Context(), fetch.Request{URL: address})
+	wantReason(t, err, "interrupted")
+	if len(p.taken) != 2 {
+		t.Errorf("got %d repeats", len(p.taken))
+	}
 }
 
 func TestRedirects(t *testing.T) {
