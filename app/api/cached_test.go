@@ -95,7 +95,7 @@ func (b *bench) Top(context.Context, int) (source.Markets, error) {
 
 func (b *bench) ByID(context.Context, []string) (source.Markets, error) { return source.Markets{}, nil }
 
-func (b *bench) Events(context.Context, []string) (source.Events, error) { return source.Events{}, nil }
+func (b *bench) Events(context.Context, []string) ([]market.Event, error) { return nil, nil }
 
 func (b *bench) Winner(context.Context, *market.Market) (int, bool, error) { return 0, false, nil }
 

@@ -45,8 +45,8 @@ func (u *upstream) ByID(context.Context, []string) (source.Markets, error) {
 	return source.Markets{}, u.err
 }
 
-func (u *upstream) Events(context.Context, []string) (source.Events, error) {
-	return source.Events{}, nil
+func (u *upstream) Events(context.Context, []string) ([]market.Event, error) {
+	return nil, nil
 }
 
 func (u *upstream) Winner(context.Context, *market.Market) (int, bool, error) { return 1, true, nil }

@@ -116,15 +116,15 @@ func (s *MarketSource) ByID(ctx context.Context, ids []string) (source.Markets, 
 }
 
 // Events returns the live source's events once it has answered. The sample's events have no further tags.
-func (s *MarketSource) Events(ctx context.Context, ids []string) (source.Events, error) {
+func (s *MarketSource) Events(ctx context.Context, ids []string) ([]market.Event, error) {
 	answered, err := s.liveAnswered(ctx)
 	if err != nil {
-		return source.Events{}, err
+		return nil, err
 	}
 	if answered {
 		return s.live.Events(ctx, ids)
 	}
-	return source.Events{Asked: ids}, nil
+	return nil, nil
 }
 
 // Winner asks the live source about its own markets. A sample's closing prices show the winner.
@@ -204,7 +204,11 @@ func (s *NewsSource) Read(ctx context.Context) (source.News, error) {
 	if err != nil {
 		return source.News{}, err
 	}
-	return source.News{Items: posts, Source: Source, ObservedAt: database.Stored(s.now()), Fallback: failure}, nil
+	now := database.Stored(s.now())
+	for i := range posts {
+		posts[i].ObservedAt = now
+	}
+	return source.News{Items: posts, Source: Source, ObservedAt: now, Fallback: failure}, nil
 }
 
 // Interval returns the live source's interval.

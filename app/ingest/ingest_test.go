@@ -71,13 +71,13 @@ func (u *upstream) ByID(_ context.Context, ids []string) (source.Markets, error)
 	return read, u.byIDErr
 }
 
-func (u *upstream) Events(_ context.Context, ids []string) (source.Events, error) {
+func (u *upstream) Events(_ context.Context, ids []string) ([]market.Event, error) {
 	u.events = append(u.events, ids)
 	got := slices.DeleteFunc(slices.Clone(u.knownEvents), func(e market.Event) bool { return !slices.Contains(ids, e.ID) })
 	if u.eventsErr != nil {
-		return source.Events{}, u.eventsErr
+		return nil, u.eventsErr
 	}
-	return source.Events{Events: got, Asked: ids}, nil
+	return got, nil
 }
 
 func (u *upstream) Winner(context.Context, *market.Market) (int, bool, error) { return 0, false, nil }
@@ -599,7 +599,15 @@ func TestNewsTickCarriesCommunitiesTheReadingLeavesOut(t *testing.T) {
 			t.Errorf("got state %+v", s)
 		}
 		n.later(time.Hour)
-		n.up.items = []news.Item{post("s2", "science", 0)}
+		n.up.items = []news.Item{post("s2", "science", 0), post("s3", "science", 1)}
+		n.up.items[1].ObservedAt = n.at.Add(-5 * time.Minute) // a source that reads one community at a time
+		tick(t, n.news.Tick, 6*time.Minute)
+		item, _, err := news.Store{}.ByID(t.Context(), db.Reader, "s3")
+		if err != nil || !item.ObservedAt.Equal(n.at.Add(-5*time.Minute)) {
+			t.Errorf("got an item of %v, %v; want its own time", item.ObservedAt, err)
+		}
+		n.up.items = n.up.items[:1]
+		n.later(time.Minute)
 		tick(t, n.news.Tick, 6*time.Minute)
 		if got := n.shownNews(); !slices.Equal(got, []string{"w0", "s2"}) {
 			t.Errorf("got news %v, want carried items", got)
@@ -868,6 +876,13 @@ func TestTagsOfEvents(t *testing.T) {
 		tick(t, next.markets.Tick, time.Minute)
 		if got := next.tags(); got != want || len(next.up.events) != 0 {
 			t.Errorf("the next node: got %s with requests for %v", got, next.up.events)
+		}
+		// One answer without the event proves nothing, so it is requested again after an hour.
+		next.later(2 * time.Hour)
+		next.up.knownEvents = []market.Event{{ID: "e2", Tags: []string{"nba"}}}
+		tick(t, next.markets.Tick, time.Minute)
+		if got := next.tags(); !strings.Contains(got, "c[nba]sports") || fmt.Sprint(next.up.events) != "[[e2]]" {
+			t.Errorf("after two hours: got %s with requests for %v", got, next.up.events)
 		}
 		e, found, err := market.Store{}.EventByID(t.Context(), db.Reader, "e1")
 		if err != nil || !found || e.Title != "One" || *e.Volume != 7 || !slices.Equal(e.Tags, []string{"nba", "sports"}) {

@@ -14,7 +14,7 @@ import (
 const (
 	// eventsPerTick is how many events a tick requests.
 	eventsPerTick = 100
-	// askedAgainAfter is how long after a failed request an event is requested again.
+	// askedAgainAfter is how long after a request without an answer an event is requested again.
 	askedAgainAfter = time.Hour
 )
 
@@ -58,7 +58,7 @@ func withoutTags(readings [][]market.Market) (ids []string) {
 }
 
 // askTags requests the events whose tags aren't known. It records the events without an answer, so that the
-// next tick requests others.
+// next tick requests others. One answer that lacks an event doesn't prove that the source doesn't know it.
 func (m *Markets) askTags(ctx context.Context, known map[string]*market.Event, ids []string) ([]market.Event, error) {
 	now := database.Stored(m.Now())
 	wanted := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
@@ -69,17 +69,11 @@ func (m *Markets) askTags(ctx context.Context, known map[string]*market.Event, i
 		return nil, nil
 	}
 	got, askErr := m.Source.Events(ctx, wanted)
-	learned := soundEvents(got.Events, m.dated(time.Time{}))
+	learned := soundEvents(got, m.dated(time.Time{}))
 	answered := map[string]bool{}
 	for i := range learned {
 		learned[i].TagsKnown, learned[i].TagsAskedAt = true, now
 		answered[learned[i].ID] = true
-	}
-	for _, id := range got.Asked {
-		if !answered[id] { // the source doesn't know the event, so don't ask again
-			answered[id] = true
-			learned = append(learned, market.Event{ID: id, TagsKnown: true, TagsAskedAt: now, UpdatedAt: m.dated(time.Time{})})
-		}
 	}
 	if askErr != nil {
 		m.Log.Warn("tags of events not read", "count", len(wanted), "error", askErr)

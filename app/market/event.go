@@ -146,12 +146,13 @@ func upsertEvents(ctx context.Context, db bun.IDB, events []Event, plausible tim
 	return nil
 }
 
-// TagsTried records that the source was asked for the tags of events at the given time and didn't answer.
+// TagsTried records that the source was asked for the tags of events at the given time and didn't send them. A new event
+// bears the earliest time, so that the reading which named it is stored although it was made before.
 func (Store) TagsTried(ctx context.Context, db bun.IDB, eventIDs []string, at time.Time) error {
 	at = database.Stored(at)
 	var rows []Event
 	for _, id := range slices.Sorted(slices.Values(eventIDs)) {
-		rows = append(rows, Event{ID: id, TagsAskedAt: at, UpdatedAt: at})
+		rows = append(rows, Event{ID: id, TagsAskedAt: at, UpdatedAt: time.Unix(0, 0)})
 	}
 	for part := range slices.Chunk(rows, chunk) {
 		_, err := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE").

@@ -52,8 +52,8 @@ func (s recordedSource) ByID(context.Context, []string) (source.Markets, error) 
 	return source.Markets{ObservedAt: s.now()}, nil
 }
 
-func (s recordedSource) Events(context.Context, []string) (source.Events, error) {
-	return source.Events{}, nil
+func (s recordedSource) Events(context.Context, []string) ([]market.Event, error) {
+	return nil, nil
 }
 
 func (s recordedSource) Winner(context.Context, *market.Market) (int, bool, error) {

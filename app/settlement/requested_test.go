@@ -28,7 +28,7 @@ func (e *empty) ByID(_ context.Context, ids []string) (source.Markets, error) {
 	return source.Markets{}, nil
 }
 
-func (e *empty) Events(context.Context, []string) (source.Events, error) { return source.Events{}, nil }
+func (e *empty) Events(context.Context, []string) ([]market.Event, error) { return nil, nil }
 
 func (e *empty) Winner(context.Context, *market.Market) (int, bool, error) { return 0, false, nil }
 

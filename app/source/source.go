@@ -29,19 +29,13 @@ type Markets struct {
 	Fallback error
 }
 
-// Events is the response to a request for events.
-type Events struct {
-	Events []market.Event
-	Asked  []string // ids for which the source answered, even if it doesn't know them
-}
-
 // News is one reading of a news source. Within each community, the items are in the source's order and Position
 // is set.
 type News struct {
 	Items      []news.Item
 	Dropped    Dropped
-	Source     string // the source that answered: "reddit", "reddit-rss", "gdelt", "hackernews"
-	ObservedAt time.Time
+	Source     string    // the source that answered: "reddit", "reddit-rss", "gdelt", "hackernews"
+	ObservedAt time.Time // of the newest items; others may have an earlier time
 	// Fallback holds the errors of the sources that this one replaced, or the error of a source that returns what it
 	// read before. It is nil if there were none.
 	Fallback error
@@ -58,7 +52,7 @@ type MarketSource interface {
 	ByID(ctx context.Context, ids []string) (Markets, error)
 	// Events returns events by id, with their tags. It leaves out ids that the source doesn't know. With an
 	// error, it also returns what it has read so far.
-	Events(ctx context.Context, ids []string) (Events, error)
+	Events(ctx context.Context, ids []string) ([]market.Event, error)
 	// Winner returns the outcome of a closed market that won, according to the order book. ok is false if the
 	// book doesn't say.
 	Winner(ctx context.Context, m *market.Market) (outcome int, ok bool, err error)

@@ -55,7 +55,7 @@ func FuzzEvents(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, _ := answering(body).Events(context.Background(), []string{"1"})
-		for _, e := range got.Events {
+		for _, e := range got {
 			if e.ID != "1" {
 				t.Errorf("%q gives event %q", body, e.ID)
 			}

@@ -74,31 +74,48 @@ func (w *wireMarket) position() *float64 {
 }
 
 // Events returns events by id, with their tags. It leaves out unknown ids. If a request fails, Events returns
-// the error and what it has read so far; Asked holds the ids of the successful requests.
-func (c *Client) Events(ctx context.Context, ids []string) (source.Events, error) {
+// the error and what it has read so far.
+func (c *Client) Events(ctx context.Context, ids []string) ([]market.Event, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), eventsDeadline)
 	defer cancel()
-	var got source.Events
+	var got []market.Event
 	for part := range slices.Chunk(distinct(ids), eventsPerRequest) {
-		page, err := c.page(ctx, "/events/keyset", url.Values{
-			"id": part, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
-		}, false)
-		if err != nil {
-			return got, err
-		}
-		at := database.Stored(c.now().Add(-page.age))
-		got.Asked = append(got.Asked, part...)
-		for _, raw := range page.records {
-			var w wireEvent
-			if json.Unmarshal(raw, &w) != nil {
-				source.Reject(ctx, "malformed", raw, 0)
-				continue
+		for _, closed := range []bool{false, true} { // Gamma hides closed events like closed markets; see ask
+			found, err := c.events(ctx, part, closed)
+			if err != nil {
+				return got, err
 			}
-			if e, ok := w.event(at); ok && slices.Contains(part, e.ID) {
-				e.Received = page.hash
-				got.Events = append(got.Events, e)
+			got = append(got, found...)
+			part = slices.DeleteFunc(slices.Clone(part), func(id string) bool {
+				return slices.ContainsFunc(found, func(e market.Event) bool { return e.ID == id })
+			})
+			if len(part) == 0 {
+				break
 			}
 		}
 	}
 	return got, nil
+}
+
+// events makes one request for open or closed events.
+func (c *Client) events(ctx context.Context, ids []string, closed bool) (found []market.Event, err error) {
+	page, err := c.page(ctx, "/events/keyset", url.Values{
+		"id": ids, "closed": {strconv.FormatBool(closed)}, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
+	}, false)
+	if err != nil {
+		return nil, err
+	}
+	at := database.Stored(c.now().Add(-page.age))
+	for _, raw := range page.records {
+		var w wireEvent
+		if json.Unmarshal(raw, &w) != nil {
+			source.Reject(ctx, "malformed", raw, 0)
+			continue
+		}
+		if e, ok := w.event(at); ok && slices.Contains(ids, e.ID) {
+			e.Received = page.hash
+			found = append(found, e)
+		}
+	}
+	return found, nil
 }
