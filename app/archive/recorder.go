@@ -67,7 +67,8 @@ func (r *Recorder) forget(feed string) {
 	maps.DeleteFunc(r.facts, func(f fact, _ [sha256.Size]byte) bool { return f.feed == feed })
 }
 
-// kept remembers the facts of a committed transaction, and forgets those of earlier days.
+// kept remembers the facts of a committed transaction, and forgets those from before the previous day. A reading after
+// midnight may still have records of that day.
 func (c *change) kept() {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
@@ -75,6 +76,11 @@ func (c *change) kept() {
 	for f, hash := range c.facts {
 		newest[f.table] = max(newest[f.table], f.day)
 		c.r.facts[f] = hash
+	}
+	for table, day := range newest {
+		if start, _, err := Bounds(day); err == nil {
+			newest[table] = DayOf(start.AddDate(0, 0, -1))
+		}
 	}
 	maps.DeleteFunc(c.r.facts, func(f fact, _ [sha256.Size]byte) bool { return f.day < newest[f.table] })
 }

@@ -131,3 +131,31 @@ func TestNewsIsStoredInShortTransactions(t *testing.T) {
 		}
 	})
 }
+
+// TestNewsOfTheDayBeforeIsArchivedOnce checks that items which a source returns again after midnight, with the time of
+// the day before, aren't archived again with every reading.
+func TestNewsOfTheDayBeforeIsArchivedOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		n.news.Archive = archive.NewRecorder(func() time.Time { return n.at })
+		n.later(12*time.Hour - time.Minute)
+		old := post("old", "science", 0)
+		old.ObservedAt = n.at
+		n.up.items = []news.Item{old}
+		for i := range 4 {
+			if _, err := n.news.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			n.later(2 * time.Minute)
+			n.up.items = []news.Item{old, post("new", "worldnews", 0)}
+			var records int
+			if err := db.NewRaw("SELECT SUM(records) FROM archive_segments WHERE kind = 'news'").Scan(t.Context(), &records); err != nil {
+				t.Fatal(err)
+			}
+			if want := min(i+1, 2); records != want {
+				t.Errorf("%d records after %d readings, want %d", records, i+1, want)
+			}
+		}
+	})
+}

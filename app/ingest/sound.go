@@ -80,6 +80,8 @@ func soundBook(m *market.Market) bool {
 	return 0 <= *m.BestBid && *m.BestBid <= *m.BestAsk && *m.BestAsk <= 1
 }
 
+// soundNews drops items that can't be stored. It dates the others as soundMarkets does: a source may return what it read
+// before.
 func soundNews(got source.News, at time.Time) ([]news.Item, source.Dropped) {
 	dropped := count(got.Dropped)
 	out := make([]news.Item, 0, len(got.Items))
@@ -97,7 +99,7 @@ func soundNews(got source.News, at time.Time) ([]news.Item, source.Dropped) {
 			continue
 		}
 		seen[n.ID] = true
-		n.ObservedAt = at
+		n.ObservedAt = dated(n.ObservedAt, at)
 		out = append(out, n)
 	}
 	return out, dropped

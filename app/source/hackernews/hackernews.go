@@ -95,7 +95,10 @@ func (c *Client) Read(ctx context.Context) (source.News, error) {
 			c.log.Warn("hackernews: search failed", "community", s.community, "error", err)
 			continue
 		}
-		out.Items, out.ObservedAt = append(out.Items, items...), at
+		out.Items = append(out.Items, items...)
+		if at.After(out.ObservedAt) {
+			out.ObservedAt = at
+		}
 	}
 	if len(out.Items) == 0 {
 		if len(errs) > 0 {

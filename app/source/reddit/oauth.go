@@ -75,7 +75,9 @@ func (c *OAuth) Read(ctx context.Context) (source.News, error) {
 		items, at, err := c.community(ctx, community, out.Dropped)
 		if err == nil {
 			out.Items = append(out.Items, items...)
-			out.ObservedAt = at
+			if at.After(out.ObservedAt) {
+				out.ObservedAt = at
+			}
 			silent = 0
 		} else {
 			if noAnswer(err) {
