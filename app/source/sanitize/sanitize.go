@@ -71,7 +71,8 @@ func Shorten(s string, limit int) string {
 	return strings.TrimRightFunc(plaintext.TrimTags(string(runes[:cut])), end) + "…"
 }
 
-// WebURL returns s if it is an absolute http or https address of at most 2048 bytes, else "".
+// WebURL returns s if it is an absolute http or https address of at most 2048 bytes, else "". An address with a user name
+// is left out: https://known.example@other.example looks like an address of known.example.
 func WebURL(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > maxURL || strings.ContainsFunc(s, func(r rune) bool {
@@ -80,7 +81,7 @@ func WebURL(s string) string {
 		return ""
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || !(u.Scheme == "http" || u.Scheme == "https") {
+	if err != nil || u.Hostname() == "" || u.User != nil || !(u.Scheme == "http" || u.Scheme == "https") {
 		return ""
 	}
 	return s

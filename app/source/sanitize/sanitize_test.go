@@ -65,6 +65,7 @@ func TestWebURL(t *testing.T) {
 		"": false, "self": false, "default": false, "nsfw": false, "/r/science": false, "//example.org": false,
 		"javascript:alert(1)": false, "data:text/html,x": false, "ftp://example.org": false,
 		"https://": false, "https://exa mple.org": false, "https://example.org/a\x00b": false,
+		"https://bbc.com@evil.example/": false, "https://@evil.example/": false, "https://a:b@evil.example/": false, "https://example.org/@user": true,
 		"https://example.org/a\u200b": false, "https://example.org/" + strings.Repeat("a", 2048): false,
 	} {
 		if got := sanitize.WebURL(in); (got != "") != keep {
