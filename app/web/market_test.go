@@ -6,10 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // TestMarketPage checks that the page shows each agent's probability beside the price and the
@@ -52,6 +55,45 @@ func TestMarketPage(t *testing.T) {
 		if words != "The market says 40 % for Yes (down 2 percentage points in 24 hours)." {
 			t.Errorf("a shared link says %q", words)
 		}
+	})
+}
+
+// TestMarketIsOpen checks that a page calls a market open, and invites to publish on it, only while the source lists it
+// and it is undecided.
+func TestMarketIsOpen(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		exec := func(query string, args ...any) {
+			t.Helper()
+			if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		says := func(when, badges string, invites bool) {
+			t.Helper()
+			h.now = h.now.Add(time.Minute) // past the age of a kept page
+			r := h.get("/markets/2")
+			var got []string
+			r.doc.Find(".byline .badge").Each(func(_ int, s *goquery.Selection) { got = append(got, s.Text()) })
+			if strings.Join(got, ", ") != badges || strings.Contains(r.text("main"), "Publish with") != invites {
+				t.Errorf("%s: badges %q, invites to publish: %t", when, got, !invites)
+			}
+		}
+		says("listed", "open", true)
+		exec("UPDATE markets SET active = FALSE, missed_at = ? WHERE id = '2'", start)
+		says("left out by its source", "not listed", false)
+		exec("UPDATE markets SET active = TRUE WHERE id = '2'")
+		_, err := settlement.New(settlement.Options{DB: db, Now: func() time.Time { return start.Add(48 * time.Hour) }}).
+			Rule(t.Context(), settlement.KindMarketCorrected, "2", settlement.Ruling{Outcome: "Yes", Note: "seen", Actor: "ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		says("decided", "settled: Yes", false)
+		exec("UPDATE markets SET closes_at = ? WHERE id = '2'", start.Add(-time.Hour))
+		says("decided after its scheduled close", "settled: Yes", false)
+		exec("UPDATE markets SET active = FALSE, closed = TRUE WHERE id = '2'")
+		says("closed", "closed, settled: Yes", false)
 	})
 }
 

@@ -169,7 +169,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 	p := pages.MarketProps{
 		Layout: frame, Row: rows[0], Event: m.EventTitle, Tags: m.Tags, Book: marketView(m, index).
 			Book(), Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
-		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution),
+		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution), Unlisted: !m.Active && !m.Closed,
 		ObservedAt: s.when(m.ObservedAt), History: drawn(history, index),
 		Marks: predictionMarks(records), Stances: s.stances(records), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
 	}
