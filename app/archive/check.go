@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,19 +29,26 @@ type Findings struct {
 	// Notes are not faults of the files, but a reader should know them. Examples are a segment that
 	// was damaged before it was sealed, and a clock that was set back.
 	Notes []Problem
-	// Withheld are the text files that the storage leaves out, as a release does.
-	Withheld []string
+	// Missing are files of a source that the storage lacks. A release leaves them out if it may not redistribute them.
+	Missing []Missing
 	// Redactions are the records whose texts were erased.
 	Redactions []Redaction
 	Rows       int64 // of all files
 	Bytes      int64
+	Hash       string // of the manifest, "" if it can't be read
+}
+
+// Missing is a file that the storage lacks.
+type Missing struct {
+	Problem
+	Source string
 }
 
 // Check reads the whole day back. It compares sizes, hashes and row counts with the manifest, and
 // each text with the hash in its row. It returns faults of the day as findings. An error means that
 // the storage couldn't be read.
 func (d *Day) Check(ctx context.Context) (*Findings, error) {
-	c := checker{Day: d}
+	c := checker{Day: d, sound: map[string]bool{}}
 	for _, f := range d.Manifest.Files {
 		if err := c.file(ctx, f); err != nil {
 			return nil, err
@@ -58,10 +66,20 @@ func (d *Day) Check(ctx context.Context) (*Findings, error) {
 type checker struct {
 	*Day
 	Findings
+	sound map[string]bool // the files that match the manifest
 }
 
 func (c *checker) problem(name, format string, args ...any) {
 	c.Problems = append(c.Problems, Problem{Path(c.Manifest.Day, name), fmt.Sprintf(format, args...)})
+}
+
+// missing reports a file that the storage lacks. Exported tables have no source, and no release leaves them out.
+func (c *checker) missing(f File, name, reason string) {
+	if f.Source == "" {
+		c.problem(name, "%s", reason)
+		return
+	}
+	c.Missing = append(c.Missing, Missing{Problem{Path(c.Manifest.Day, name), reason}, f.Source})
 }
 
 func (c *checker) note(name, format string, args ...any) {
@@ -73,7 +91,7 @@ func (c *checker) file(ctx context.Context, f File) error {
 	got, err := readState(ctx, c.storage, Path(c.Manifest.Day, f.Name))
 	switch {
 	case errors.Is(err, ErrNotExist):
-		c.problem(f.Name, "the manifest names it, but it is missing")
+		c.missing(f, f.Name, "the manifest names it, but it is missing")
 		return nil
 	case err != nil && !errors.As(err, &damage{}):
 		return err
@@ -85,6 +103,8 @@ func (c *checker) file(ctx context.Context, f File) error {
 		c.problem(f.Name, "%v", err)
 	case got.Rows != f.Rows:
 		c.problem(f.Name, "it has %d rows instead of %d", got.Rows, f.Rows)
+	default:
+		c.sound[f.Name] = true
 	}
 	c.Rows, c.Bytes = c.Rows+got.Rows, c.Bytes+got.Bytes
 	return c.clock(f)
@@ -170,40 +190,43 @@ func (c *checker) json(ctx context.Context, name string, into any) (bool, error)
 func (c *checker) textsOf(ctx context.Context, f File, states []TextsState) error {
 	name := "texts/" + f.Name
 	i := slices.IndexFunc(states, func(s TextsState) bool { return s.Name == name })
-	if i < 0 || states[i].Rows == 0 { // the file had no texts, or all are erased
-		return c.rowsOf(ctx, f, nil)
-	}
+	listed := i >= 0 && states[i].Rows > 0 // otherwise the file had no texts, or all are erased
 	got, err := readState(ctx, c.storage, Path(c.Manifest.Day, name))
 	switch {
+	case errors.Is(err, ErrNotExist) && !listed:
+		return c.rowsOf(ctx, f, nil, false)
 	case errors.Is(err, ErrNotExist):
-		c.Withheld = append(c.Withheld, name)
+		c.missing(f, name, TextsName+" names it, but it is missing")
 		return nil
 	case err != nil && !errors.As(err, &damage{}):
 		return err
-	case got.SHA256 != states[i].SHA256:
+	case listed && got.SHA256 != states[i].SHA256:
 		c.problem(name, "its SHA-256 is %s, but %s lists %s", got.SHA256, TextsName, states[i].SHA256)
 		return nil
 	case err != nil:
 		c.problem(name, "%v", err)
 		return nil
 	}
-	hashes := map[string]bool{}
+	texts := map[string]bool{}
 	read := func(row TextRow, err error) bool {
 		if err != nil {
 			c.problem(name, "%v", err)
 			return false
 		}
-		hashes[row.Record+"\x00"+string(TextHash(row.Salt, row.Content))] = true
+		texts[textKey(row.Record, TextHash(row.Salt, row.Content))] = false
 		return true
 	}
 	if !readFile(ctx, c.storage, Path(c.Manifest.Day, name), read) {
 		return ctx.Err()
 	}
-	return c.rowsOf(ctx, f, hashes)
+	return c.rowsOf(ctx, f, texts, listed)
 }
 
-// rowsOf looks for rows of a file whose texts are missing and not redacted.
-func (c *checker) rowsOf(ctx context.Context, f File, hashes map[string]bool) error {
+func textKey(record string, hash []byte) string { return record + "\x00" + string(hash) }
+
+// rowsOf looks for rows of a file whose texts are missing and not redacted, and for texts that belong to no row. It
+// marks the texts that belong to a row. The texts of a file that texts.json doesn't list count as missing.
+func (c *checker) rowsOf(ctx context.Context, f File, texts map[string]bool, listed bool) error {
 	redacted := map[string]bool{}
 	for _, r := range c.Redactions {
 		if r.Table == f.Table {
@@ -212,7 +235,15 @@ func (c *checker) rowsOf(ctx context.Context, f File, hashes map[string]bool) er
 	}
 	missing, first := 0, ""
 	for record, hash := range textHashes(ctx, c.storage, f.Table, Path(c.Manifest.Day, f.Name)) {
-		if len(hash) == 0 || redacted[record] || hashes[record+"\x00"+string(hash)] {
+		if len(hash) == 0 {
+			continue
+		}
+		key := textKey(record, hash)
+		_, here := texts[key]
+		if here {
+			texts[key] = true
+		}
+		if redacted[record] || here && listed {
 			continue
 		}
 		if missing++; first == "" {
@@ -222,7 +253,27 @@ func (c *checker) rowsOf(ctx context.Context, f File, hashes map[string]bool) er
 	if missing > 0 {
 		c.problem("texts/"+f.Name, "the texts of %d rows are missing and not redacted; the first is of record %q", missing, first)
 	}
+	if c.sound[f.Name] {
+		c.stray("texts/"+f.Name, texts)
+	}
 	return ctx.Err()
+}
+
+// stray reports the texts that weren't marked. No manifest vouches for them.
+func (c *checker) stray(name string, texts map[string]bool) {
+	n, first := 0, ""
+	for key, belongs := range texts {
+		record, _, _ := strings.Cut(key, "\x00")
+		if belongs {
+			continue
+		}
+		if n++; n == 1 || record < first {
+			first = record
+		}
+	}
+	if n > 0 {
+		c.problem(name, "%d texts belong to no row; the first is of record %q", n, first)
+	}
 }
 
 // withTexts are the tables whose rows have texts.

@@ -49,6 +49,9 @@ func (w *world) verify() (problems, notes []string) {
 		for _, p := range f.Problems {
 			problems = append(problems, p.Error())
 		}
+		for _, m := range f.Missing {
+			problems = append(problems, m.Error())
+		}
 		for _, p := range f.Notes {
 			notes = append(notes, p.Error())
 		}
@@ -107,6 +110,7 @@ func TestDamage(t *testing.T) {
 		{"news-hackernews.parquet", func(b []byte) []byte { b[40] ^= 1; return b }, "its SHA-256 is "},
 		{"markets-polymarket.parquet", gone, "the manifest names it, but it is missing"},
 		{"texts/news-hackernews.parquet", func(b []byte) []byte { b[40] ^= 1; return b }, "its SHA-256 is "},
+		{"texts/news-hackernews.parquet", gone, "texts.json names it, but it is missing"},
 		{"texts.json", func([]byte) []byte { return []byte("{") }, "it is damaged: "},
 		{"texts.json", func([]byte) []byte { return []byte("[]") }, "the texts of 1 rows are missing and not redacted; the first is of record \"n1\""},
 		{"redactions.json", gone, "it is missing"},

@@ -125,8 +125,8 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 	if err != nil {
 		return err
 	}
-	if len(found.Withheld) > 0 {
-		return fmt.Errorf("%s: the file is missing", Path(day, found.Withheld[0]))
+	if len(found.Missing) > 0 {
+		return found.Missing[0]
 	}
 	if len(found.Problems) > 0 {
 		return found.Problems[0]

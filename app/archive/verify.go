@@ -98,6 +98,7 @@ func (v *verifier) day(ctx context.Context, d *openedDay) error {
 	if err != nil {
 		return err
 	}
+	f.Hash = d.Hash
 	name := Path(d.name, ManifestName)
 	if from := d.Manifest.AbandonedFrom; from != "" && !v.abandoned[d.name] {
 		f.Notes = append(f.Notes, Problem{name, fmt.Sprintf(

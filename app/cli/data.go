@@ -3,11 +3,15 @@ package cli
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/pulsecast/pulsecast/app/archive"
@@ -24,7 +28,21 @@ type dataCommand struct {
 var errData = errors.New("the data failed the verification")
 
 type dataVerify struct {
-	Where string `arg:"" optional:"" default:"data/archive" help:"A folder, s3://bucket/prefix, or the address of an installation."`
+	Where  string        `arg:"" optional:"" default:"data/archive" help:"A folder, s3://bucket/prefix, or the address of an installation."`
+	Expect []expectation `name:"expect" sep:"none" placeholder:"DAY:HASH" help:"Fail if the manifest of DAY doesn't have this SHA-256, which an earlier verification printed. May be repeated."`
+}
+
+// expectation is the hash that the manifest of a day must have.
+type expectation struct{ day, hash string }
+
+// UnmarshalText reads DAY:HASH.
+func (e *expectation) UnmarshalText(text []byte) error {
+	e.day, e.hash, _ = strings.Cut(string(text), ":")
+	_, _, err := archive.Bounds(e.day)
+	if hash, wrong := hex.DecodeString(e.hash); err != nil || wrong != nil || len(hash) != sha256.Size {
+		return fmt.Errorf("%q is not DAY:HASH: send a day and the 64 hex digits of its hash, such as 2026-11-21:9f86…", text)
+	}
+	return nil
 }
 
 // Run prints each problem by file, and fails if there is one.
@@ -39,6 +57,9 @@ func (d *dataVerify) Run(ctx context.Context) (err error) {
 	_ = bar.Exit() // decoration only
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Where, err)
+	}
+	for _, e := range d.Expect {
+		v.Expect(e.day, e.hash)
 	}
 	if err := printChecked(os.Stdout, v); err != nil {
 		return err
@@ -62,12 +83,24 @@ func printChecked(out io.Writer, v *release.Verification) error {
 		fmt.Fprintf(w, "%d texts were erased, each with a reason in redactions.json\n", v.Redactions)
 	}
 	if len(v.Withheld) > 0 {
-		fmt.Fprintf(w, "%d files are not part of this release; release.json of each day names them\n", len(v.Withheld))
+		fmt.Fprintf(w, "not checked: %d files that the release leaves out, of %s\n", len(v.Withheld), strings.Join(sourcesOf(v.Withheld), ", "))
 	}
 	if len(v.Problems) == 0 {
 		fmt.Fprintf(w, "files, chain and texts are in order\n")
 	}
+	if hash := v.Hash(); hash != "" {
+		fmt.Fprintf(w, "last manifest: keep this to check it later: --expect %s:%s\n", v.Last, hash)
+	}
 	return w.Flush()
+}
+
+func sourcesOf(missing []archive.Missing) (names []string) {
+	for _, m := range missing {
+		if !slices.Contains(names, m.Source) {
+			names = append(names, m.Source)
+		}
+	}
+	return names
 }
 
 type dataRecompute struct {

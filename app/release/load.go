@@ -1,6 +1,7 @@
 package release
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -245,15 +246,25 @@ func (l *loaded) references(ctx context.Context, tx bun.Tx) error {
 }
 
 // readTexts reads the handles and the owners of agents, where they are published. The latest day
-// counts.
+// counts. Texts that don't have the hash of a row are not believed: no manifest vouches for them.
 func (l *loaded) readTexts(ctx context.Context) error {
 	for _, d := range l.decided {
+		hashes := map[string][]byte{}
+		for row, err := range archive.Rows[archive.AgentRow](ctx, d, archive.Agents) {
+			if err != nil {
+				return err
+			}
+			hashes[row.ID] = row.Texts
+		}
 		for row, err := range archive.TextRows(ctx, d, archive.Agents) {
 			if errors.Is(err, archive.ErrNotExist) {
 				break
 			}
 			if err != nil {
 				return err
+			}
+			if !bytes.Equal(archive.TextHash(row.Salt, row.Content), hashes[row.Record]) {
+				continue
 			}
 			var t archive.AgentTexts
 			if json.Unmarshal(row.Content, &t) == nil && t.Handle != "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pulsecast/pulsecast/app/archive"
 )
@@ -28,8 +29,29 @@ type Verification struct {
 	Rows, Bytes int64
 	Problems    []archive.Problem
 	Notes       []archive.Problem
-	Withheld    []string // files that the release leaves out, with their paths
-	Redactions  int
+	// Withheld are the missing files that the release says it leaves out. Only files of a source can be: they could not
+	// be checked.
+	Withheld   []archive.Missing
+	Redactions int
+
+	hashes map[string]string // of the manifests that could be read, by day
+}
+
+// Hash returns the hash of the last manifest, in hex, or "" if that manifest can't be read. It fixes all days before it.
+func (v *Verification) Hash() string { return v.hashes[v.Last] }
+
+// Expect adds a problem if the manifest of a day doesn't have the given hash, in hex. A mirror that rewrites a day can
+// rewrite the later days too, so only a hash that was kept elsewhere shows it.
+func (v *Verification) Expect(day, hash string) {
+	if got, read := v.hashes[day]; !read {
+		v.Problems = append(v.Problems, archive.Problem{
+			File: archive.Path(day, archive.ManifestName), Reason: "it is missing or can't be read, but its SHA-256 is expected to be " + hash,
+		})
+	} else if !strings.EqualFold(got, hash) {
+		v.Problems = append(v.Problems, archive.Problem{
+			File: archive.Path(day, archive.ManifestName), Reason: fmt.Sprintf("its SHA-256 is %s instead of the expected %s", got, hash),
+		})
+	}
 }
 
 // Verify reads a whole archive or release. It checks every file against its manifest, every
@@ -44,7 +66,7 @@ func Verify(ctx context.Context, s archive.Storage, step func(days, of int)) (*V
 	if len(days) == 0 {
 		return nil, ErrNoDays
 	}
-	v := &Verification{First: days[0], Last: days[len(days)-1]}
+	v := &Verification{First: days[0], Last: days[len(days)-1], hashes: map[string]string{}}
 	_, err = archive.Verify(ctx, s, func(day string, found *archive.Findings) error {
 		if err := v.add(ctx, s, day, found); err != nil {
 			return err
@@ -58,29 +80,31 @@ func Verify(ctx context.Context, s archive.Storage, step func(days, of int)) (*V
 	return v, err
 }
 
-// add adds the findings of a day. Files that the release leaves out are not problems.
+// add adds the findings of a day. Every difference is a problem, whatever the release says about the file. The only thing
+// that a release may say is that it leaves out a file of a source.
 func (v *Verification) add(ctx context.Context, s archive.Storage, day string, found *archive.Findings) error {
 	withheld, err := v.withheld(ctx, s, day)
 	if err != nil {
 		return err
 	}
-	for _, p := range found.Problems {
-		if !slices.Contains(withheld, p.File) {
-			v.Problems = append(v.Problems, p)
+	v.Problems = append(v.Problems, found.Problems...)
+	for _, m := range found.Missing {
+		if slices.Contains(withheld, m.File) {
+			v.Withheld = append(v.Withheld, m)
+		} else {
+			v.Problems = append(v.Problems, m.Problem)
 		}
 	}
-	for _, name := range found.Withheld { // missing text files
-		if path := archive.Path(day, name); !slices.Contains(withheld, path) {
-			v.Problems = append(v.Problems, archive.Problem{File: path, Reason: archive.TextsName + " names it, but it is missing"})
-		}
+	if found.Hash != "" {
+		v.hashes[day] = found.Hash
 	}
-	v.Notes, v.Withheld = append(v.Notes, found.Notes...), append(v.Withheld, withheld...)
+	v.Notes = append(v.Notes, found.Notes...)
 	v.Redactions += len(found.Redactions)
 	v.Rows, v.Bytes = v.Rows+found.Rows, v.Bytes+found.Bytes
 	return nil
 }
 
-// withheld lists the files that the release leaves out of a day. An archive has none.
+// withheld lists the files that the release says it leaves out of a day. An archive has none.
 func (v *Verification) withheld(ctx context.Context, s archive.Storage, day string) ([]string, error) {
 	path := archive.Path(day, WithheldName)
 	content, err := archive.ReadObject(ctx, s, path)
