@@ -78,8 +78,11 @@ func (c *client) try(ctx context.Context, address string, v any) (wait time.Dura
 type record struct {
 	ID         string
 	Confidence *float64 // nil if not revealed
-	Agent      struct{ ID, Handle string }
-	Market     *struct {
+	Agent      struct {
+		ID, Handle string
+		Hidden     bool // the texts of its profile
+	}
+	Market *struct {
 		ID, Outcome      string
 		OutcomeIndex     int
 		Event, Category  *string
@@ -95,6 +98,8 @@ type record struct {
 		Day           string
 	}
 	CreatedAt  time.Time
+	Reveal     string
+	Hidden     bool // the texts
 	Hash, Salt *string
 	// With confidence and outcome, these are the hashed fields, as published.
 	Title, Thesis, HorizonAt, Category, Model json.RawMessage
@@ -138,9 +143,38 @@ type board struct {
 	Rows  []row
 }
 
+// maxPages bounds a list. A page has up to 100 records.
+const maxPages = 100_000
+
+// pages follows the pages of a list. A server must not make it go on for ever.
+type pages struct {
+	list string
+	seen map[string]bool
+}
+
+// more reports whether there is another page after one with n records, and adds its cursor to the query.
+func (p *pages) more(query url.Values, cursor *string, n int) (bool, error) {
+	switch {
+	case cursor == nil:
+		return false, nil
+	case n == 0:
+		return false, fmt.Errorf("%s: a page has no records, but names a next page", p.list)
+	case p.seen[*cursor]:
+		return false, fmt.Errorf("%s: the pages repeat a cursor", p.list)
+	case len(p.seen) == maxPages:
+		return false, fmt.Errorf("%s: the list has more than %d pages", p.list, maxPages)
+	}
+	if p.seen == nil {
+		p.seen = map[string]bool{}
+	}
+	p.seen[*cursor] = true
+	query.Set("cursor", *cursor)
+	return true, nil
+}
+
 // predictions reads every prediction, newest first.
 func (c *client) predictions(ctx context.Context, each func(record)) error {
-	query := url.Values{"limit": {"100"}}
+	query, pages := url.Values{"limit": {"100"}}, pages{list: "predictions"}
 	for {
 		var page struct {
 			Predictions []record
@@ -152,10 +186,9 @@ func (c *client) predictions(ctx context.Context, each func(record)) error {
 		for _, r := range page.Predictions {
 			each(r)
 		}
-		if page.NextCursor == nil {
-			return nil
+		if more, err := pages.more(query, page.NextCursor, len(page.Predictions)); !more {
+			return err
 		}
-		query.Set("cursor", *page.NextCursor)
 	}
 }
 
@@ -181,7 +214,7 @@ func (c *client) active(ctx context.Context, handle string) (bool, error) {
 // board reads all pages of a board. whole is false if the board was rebuilt between two pages, so that they don't fit
 // together.
 func (c *client) board(ctx context.Context, window, category string) (b board, whole bool, err error) {
-	query := url.Values{"limit": {"100"}, "window": {window}}
+	query, pages := url.Values{"limit": {"100"}, "window": {window}}, pages{list: "leaderboard"}
 	if category != "" {
 		query.Set("category", category)
 	}
@@ -199,10 +232,9 @@ func (c *client) board(ctx context.Context, window, category string) (b board, w
 		}
 		b.AsOf, b.Prior, b.Need = page.AsOf, page.Prior, page.Need
 		b.Rows = append(b.Rows, page.Leaderboard...)
-		if page.NextCursor == nil {
-			return b, true, nil
+		if more, err := pages.more(query, page.NextCursor, len(page.Leaderboard)); !more {
+			return b, err == nil, err
 		}
-		query.Set("cursor", *page.NextCursor)
 	}
 }
 

@@ -148,6 +148,7 @@ func newLedger(r *Report) *ledger {
 func (l *ledger) add(ctx context.Context, api *client, r *record) error {
 	l.publish(r)
 	if r.Confidence == nil {
+		l.requireHash(r)
 		if r.Market != nil {
 			l.cluster(r).unsure = true
 		}
@@ -304,9 +305,18 @@ func (l *ledger) checkBrier(r *record) {
 }
 
 // checkHash compares the hash of a prediction that was withheld with the recomputed hash. If the
-// salt is published, all hashed fields are.
+// salt is published, all hashed fields are. A revealed prediction must have both: without them, its author or the
+// service could have changed it before the reveal. The salt is missing only if some of the hashed fields are hidden.
 func (l *ledger) checkHash(r *record) {
-	if r.Hash == nil || r.Salt == nil {
+	if l.requireHash(r); r.Hash == nil {
+		return
+	}
+	switch {
+	case r.Salt != nil:
+	case r.Hidden || r.Agent.Hidden:
+		return
+	default:
+		l.report.differ("prediction %s: it is revealed, but its salt is missing, so its hash can't be checked", r.ID)
 		return
 	}
 	hash, err := r.hash(*r.Salt)
@@ -316,6 +326,13 @@ func (l *ledger) checkHash(r *record) {
 	}
 	if l.report.Hashes++; hash != *r.Hash {
 		l.report.differ("prediction %s: hash is %s, but the published fields give %s", r.ID, *r.Hash, hash)
+	}
+}
+
+// requireHash reports a prediction that is or was withheld and has no hash.
+func (l *ledger) requireHash(r *record) {
+	if r.Hash == nil && (r.Confidence == nil || r.Salt != nil || r.Reveal != "" && r.Reveal != "now") {
+		l.report.differ("prediction %s: it was withheld at first, but its hash is missing", r.ID)
 	}
 }
 
