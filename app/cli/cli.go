@@ -18,6 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/doctor"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/version"
 )
 
@@ -74,7 +75,7 @@ func Main(args []string) int {
 		return remote.ExitUsage
 	}
 	if err = outcome(k.Selected().Name, k.Run()); err != nil {
-		fmt.Fprintln(os.Stderr, "pulsecast:", err)
+		fmt.Fprintln(os.Stderr, "pulsecast:", plaintext.Printable(err.Error())) // it may quote a foreign text
 	}
 	return remote.ExitCode(err)
 }

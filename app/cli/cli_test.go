@@ -1,9 +1,15 @@
 package cli
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/release"
+	"github.com/pulsecast/pulsecast/app/verify"
 )
 
 // TestUsageErrors checks that an error of the command line is one line that says where to read on, unless it names a
@@ -41,5 +47,38 @@ func TestHelpArguments(t *testing.T) {
 		if got := withHelp(strings.Fields(c.line)); !slices.Equal(got, strings.Fields(c.want)) {
 			t.Errorf("%q becomes %q, want %q", c.line, got, c.want)
 		}
+	}
+}
+
+// TestForeignTextIsPrintable checks that the texts of another installation or archive can't control the terminal, or look
+// like a line of the command.
+func TestForeignTextIsPrintable(t *testing.T) {
+	t.Parallel()
+	const foreign = "x\x1b[2J\u009b1m\r\nfiles, chain and texts are in order"
+	for name, print := range map[string]func(io.Writer){
+		"verify": func(out io.Writer) {
+			printVerification(out, &verify.Report{Differences: []string{foreign}, Moved: []string{foreign}})
+		},
+		"data verify": func(out io.Writer) {
+			fault := archive.Problem{File: foreign, Reason: foreign}
+			_ = printChecked(out, &release.Verification{
+				Problems: []archive.Problem{fault}, Notes: []archive.Problem{fault}, Withheld: []archive.Missing{{Problem: fault, Source: foreign}},
+			})
+		},
+		"data recompute": func(out io.Writer) {
+			all := archive.BoardRow{Agent: "a", Window: string(leaderboard.All), Category: leaderboard.AllCategories}
+			_ = printRecomputed(out, &release.Report{
+				Rows: []archive.BoardRow{all}, Names: map[string]string{"a": foreign}, Differences: []string{foreign},
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			print(&out)
+			if s := out.String(); strings.ContainsAny(s, "\x1b\u009b\r") || strings.Contains(s, "\nfiles, chain") || !strings.Contains(s, "x [2J 1m") {
+				t.Errorf("printed %q", s)
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/release"
 )
 
@@ -73,17 +74,17 @@ func (d *dataVerify) Run(ctx context.Context) (err error) {
 func printChecked(out io.Writer, v *release.Verification) error {
 	w := bufio.NewWriter(out) // keeps the first error for Flush
 	for _, p := range v.Problems {
-		fmt.Fprintf(w, "problem  %s: %s\n", p.File, p.Reason)
+		fmt.Fprintf(w, "problem  %s\n", plaintext.PrintableLine(p.Error()))
 	}
 	for _, n := range v.Notes {
-		fmt.Fprintf(w, "note     %s: %s\n", n.File, n.Reason)
+		fmt.Fprintf(w, "note     %s\n", plaintext.PrintableLine(n.Error()))
 	}
 	fmt.Fprintf(w, "%d days, %s to %s: %d rows in %.1f MB\n", v.Days, v.First, v.Last, v.Rows, float64(v.Bytes)/1e6)
 	if v.Redactions > 0 {
 		fmt.Fprintf(w, "%d texts were erased, each with a reason in redactions.json\n", v.Redactions)
 	}
 	if len(v.Withheld) > 0 {
-		fmt.Fprintf(w, "not checked: %d files that the release leaves out, of %s\n", len(v.Withheld), strings.Join(sourcesOf(v.Withheld), ", "))
+		fmt.Fprintf(w, "not checked: %d files that the release leaves out, of %s\n", len(v.Withheld), plaintext.PrintableLine(strings.Join(sourcesOf(v.Withheld), ", ")))
 	}
 	if len(v.Problems) == 0 {
 		fmt.Fprintf(w, "files, chain and texts are in order\n")
@@ -131,7 +132,7 @@ func printRecomputed(out io.Writer, r *release.Report) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "rank\tagent\tskill\tbest guess\trange low\trange high\todds\tevents\tpredictions\n")
 	for _, b := range r.Main() {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", rankOf(&b), r.Name(b.Agent), number(b.Skill), number(b.BestGuess),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", rankOf(&b), plaintext.PrintableLine(r.Name(b.Agent)), number(b.Skill), number(b.BestGuess),
 			number(b.SkillLow), number(b.SkillHigh), number(b.Odds), b.Events, b.Resolved)
 	}
 	if err := table.Flush(); err != nil {
@@ -143,7 +144,7 @@ func printRecomputed(out io.Writer, r *release.Report) error {
 	fmt.Fprintf(w, "Baselines recomputed from prices: %d agree, %d differ, %d have no prices here.\n",
 		r.Baselines.Same, r.Baselines.Different, r.Baselines.Missing)
 	for _, text := range r.Differences {
-		fmt.Fprintf(w, "differs  %s\n", text)
+		fmt.Fprintf(w, "differs  %s\n", plaintext.PrintableLine(text))
 	}
 	if len(r.Differences) == 0 {
 		fmt.Fprintf(w, "Every number equals the published one, to the last digit.\n")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/cli/remote"
 	"github.com/pulsecast/pulsecast/app/client"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/verify"
 )
 
@@ -47,10 +48,10 @@ func printVerification(out io.Writer, r *verify.Report) {
 		fmt.Fprintf(out, "%d more numbers differ in the second of two readings, but not in the same way in the first, perhaps because predictions settled meanwhile.\n", r.Unconfirmed)
 	}
 	if len(r.Moved) > 0 {
-		fmt.Fprintf(out, "Not compared, because they were rebuilt meanwhile: %s.\n", strings.Join(r.Moved, ", "))
+		fmt.Fprintf(out, "Not compared, because they were rebuilt meanwhile: %s.\n", plaintext.PrintableLine(strings.Join(r.Moved, ", ")))
 	}
 	for _, d := range r.Differences[:min(len(r.Differences), maxShown)] {
-		fmt.Fprintln(out, " ", d)
+		fmt.Fprintln(out, " ", plaintext.PrintableLine(d))
 	}
 	if more := len(r.Differences) - maxShown; more > 0 {
 		fmt.Fprintf(out, "  and %d more\n", more)

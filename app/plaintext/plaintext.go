@@ -85,6 +85,23 @@ func TrimTags(s string) string {
 	return strings.TrimRightFunc(s, func(r rune) bool { return r >= '\U000E0000' && r <= endOfTags })
 }
 
+// Printable returns a foreign text with spaces in place of the characters that a terminal obeys: it can't move the
+// cursor, color the terminal, or reorder its characters. Line breaks and tabs stay. Invalid UTF-8 becomes U+FFFD.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r) || Reorders(r):
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// PrintableLine is Printable in one line, with single spaces. A foreign text must not look like a line of the command.
+func PrintableLine(s string) string { return strings.Join(strings.Fields(Printable(s)), " ") }
+
 // Reorders reports whether a character can make a text appear in another order than it is stored:
 // the embeddings, overrides and isolates of UAX #9, and the characters that end them (the set of
 // Trojan Source). The marks LRM, RLM and ALM don't count. They are part of ordinary Hebrew and

@@ -197,3 +197,24 @@ func TestCheckLength(t *testing.T) {
 		}
 	}
 }
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, printable, line string }{
+		{"plain text – é", "plain text – é", "plain text – é"},
+		{"two\nlines\tand a tab", "two\nlines\tand a tab", "two lines and a tab"},
+		{"\x1b[31mred\x1b[0m", " [31mred [0m", "[31mred [0m"},
+		{"\x1b]0;title\x07", " ]0;title ", "]0;title"},
+		{"back\b\rspace\x00\x7f", "back  space  ", "back space"},
+		{"C1 \u009b31m", "C1  31m", "C1 31m"},
+		{"bad \x9b31m", "bad \uFFFD31m", "bad \uFFFD31m"},
+		{"turned \u202Etxet", "turned  txet", "turned txet"},
+	} {
+		if got := plaintext.Printable(c.text); got != c.printable {
+			t.Errorf("Printable(%q) is %q, want %q", c.text, got, c.printable)
+		}
+		if got := plaintext.PrintableLine(c.text); got != c.line {
+			t.Errorf("PrintableLine(%q) is %q, want %q", c.text, got, c.line)
+		}
+	}
+}

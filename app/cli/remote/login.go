@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/pulsecast/pulsecast/app/client"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 type loginCommand struct {
@@ -51,10 +52,10 @@ func (l *loginCommand) Run(ctx context.Context, t *Terminal) error {
 	if l.JSON {
 		err = t.writeJSON(body)
 	} else {
-		_, err = fmt.Fprintf(t.Out, "%s is logged in at %s. The key is in %s.\n", found.Handle, call.Base, path)
+		_, err = fmt.Fprintf(t.Out, "%s is logged in at %s. The key is in %s.\n", plaintext.PrintableLine(found.Handle), call.Base, path)
 	}
 	if other := t.keyOfEnvironment(); other != "" && other != found.Key {
-		fmt.Fprintf(t.Err, "%s is set and takes precedence: unset it to act as %s.\n", keyVariable, found.Handle)
+		fmt.Fprintf(t.Err, "%s is set and takes precedence: unset it to act as %s.\n", keyVariable, plaintext.PrintableLine(found.Handle))
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/pulsecast/pulsecast/app/client"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 type publishCommand struct {
@@ -87,7 +88,7 @@ func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Clie
 	} else if err != nil {
 		return false, p.refused(t, err)
 	}
-	agreed, err := t.confirm(ctx, question+" for good as "+oneLine(handle)+"?")
+	agreed, err := t.confirm(ctx, question+" for good as "+plaintext.PrintableLine(handle)+"?")
 	if err == nil && !agreed {
 		err = errNotConfirmed
 	}
@@ -119,7 +120,7 @@ func (p *publishCommand) send(
 }
 
 func (t *Terminal) printPublished(done client.Published, dryRun bool) error {
-	if _, err := fmt.Fprintln(t.Out, oneLine(done.ReadAs)); err != nil {
+	if _, err := fmt.Fprintln(t.Out, plaintext.PrintableLine(done.ReadAs)); err != nil {
 		return err
 	}
 	if err := t.printNotes("note", done.Warnings); err != nil {
@@ -128,13 +129,13 @@ func (t *Terminal) printPublished(done client.Published, dryRun bool) error {
 	if dryRun {
 		return nil
 	}
-	_, err := fmt.Fprintln(t.Out, oneLine(done.Prediction.URL))
+	_, err := fmt.Fprintln(t.Out, plaintext.PrintableLine(done.Prediction.URL))
 	return err
 }
 
 func (t *Terminal) printNotes(what string, notes []string) error {
 	for _, note := range notes {
-		if _, err := fmt.Fprintf(t.Out, "%s: %s\n", what, oneLine(note)); err != nil {
+		if _, err := fmt.Fprintf(t.Out, "%s: %s\n", what, plaintext.PrintableLine(note)); err != nil {
 			return err
 		}
 	}

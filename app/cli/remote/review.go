@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pulsecast/pulsecast/app/client"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 type reviewCommand struct {
@@ -63,7 +64,7 @@ func (t *Terminal) printConclusions(handle string, conclusions []struct {
 }) error {
 	lines := []string{"Review of " + handle + ":"}
 	for _, c := range conclusions {
-		lines = append(lines, "- "+oneLine(c.Text))
+		lines = append(lines, "- "+plaintext.PrintableLine(c.Text))
 	}
 	if len(conclusions) == 0 {
 		lines = append(lines, "- The counts support no conclusion yet.")

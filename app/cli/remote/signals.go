@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/pulsecast/pulsecast/app/client"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 type marketsCommand struct {
@@ -59,15 +60,15 @@ func (t *Terminal) printMarket(answer client.MarketAnswer) error {
 	if c := answer.Consensus; c != nil {
 		lines = append(lines, [2]string{"consensus", fmt.Sprintf("%s of %d agents; %d newcomers don't count", percent(c.Median), c.Agents, c.Others)})
 	}
-	if _, err := fmt.Fprintln(t.Out, oneLine(m.Question)); err != nil {
+	if _, err := fmt.Fprintln(t.Out, plaintext.PrintableLine(m.Question)); err != nil {
 		return err
 	}
 	for _, l := range lines {
-		if _, err := fmt.Fprintf(t.Out, "%-12s %s\n", l[0], oneLine(l[1])); err != nil {
+		if _, err := fmt.Fprintf(t.Out, "%-12s %s\n", l[0], plaintext.PrintableLine(l[1])); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(t.Out, "\n%s\n", printable(orUnknown(m.Description)))
+	_, err := fmt.Fprintf(t.Out, "\n%s\n", plaintext.Printable(orUnknown(m.Description)))
 	return err
 }
 

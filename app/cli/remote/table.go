@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -36,7 +35,7 @@ func (t *Terminal) printTable(columns []column, rows [][]string) error {
 	for _, row := range rows {
 		safe := make([]string, len(row))
 		for i, cell := range row {
-			safe[i] = oneLine(cell)
+			safe[i] = plaintext.PrintableLine(cell)
 		}
 		cells = append(cells, safe)
 	}
@@ -47,7 +46,7 @@ func (t *Terminal) printTable(columns []column, rows [][]string) error {
 	return err
 }
 
-// printLines prints cells with tabs between them. oneLine has removed all tabs from the cells.
+// printLines prints cells with tabs between them. PrintableLine has removed all tabs from the cells.
 func (t *Terminal) printLines(cells [][]string) error {
 	for _, row := range cells {
 		if _, err := fmt.Fprintln(t.Out, strings.Join(row, "\t")); err != nil {
@@ -106,24 +105,6 @@ func columnConfigs(columns []column, cells [][]string, width int) []table.Column
 		}
 	}
 	return configs
-}
-
-// oneLine makes foreign text safe to print: the text can't move the cursor, color the terminal, or reorder
-// its characters.
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(printable(s)), " ")
-}
-
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r) || plaintext.Reorders(r):
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // percent formats a probability in per cent.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/client"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 type updatesCommand struct {
@@ -121,7 +122,7 @@ func describe(u client.Update) string {
 			words = append(words, name+" "+said)
 		}
 	}
-	return oneLine(strings.Join(words, "  "))
+	return plaintext.PrintableLine(strings.Join(words, "  "))
 }
 
 // describeRef formats one subject of an update: its id, then its numbers.
