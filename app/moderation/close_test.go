@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/moderation"
@@ -318,4 +319,28 @@ func TestPublishWhileClosing(t *testing.T) {
 	if n := left(t, db, "idempotency_keys"); n != 0 {
 		t.Errorf("%d answers are left", n)
 	}
+}
+
+// TestClosingErasesNotes checks that no note of an admin is left after the account is closed, in the audit log either. The
+// log can't be changed.
+func TestClosingErasesNotes(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		ada, _ := predict(t, db, prediction.Prediction{Title: "One"})
+		s := service(db)
+		act := moderation.Act{Actor: "root", Reason: "asked"}
+		if err := s.AddNote(t.Context(), act, ada.Handle, "Ada lives in Paris."); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CloseAccount(t.Context(), act, ada.Handle); err != nil {
+			t.Fatal(err)
+		}
+		entries, _, err := audit.List(t.Context(), db.Reader, audit.Filter{Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if log := fmt.Sprint(entries); strings.Contains(log, "Paris") || !strings.Contains(log, audit.NoteAdded) {
+			t.Errorf("the audit log has %s", log)
+		}
+	})
 }

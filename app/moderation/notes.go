@@ -39,7 +39,8 @@ func (s *Service) AddNote(ctx context.Context, act Act, handle, text string) err
 		if _, err := tx.NewInsert().Model(n).Exec(ctx); err != nil {
 			return nil, fmt.Errorf("add note: %w", err)
 		}
-		return &audit.Entry{Action: audit.NoteAdded, After: text}, nil
+		// The log can't be changed, but a note is erased with the account. So the log has no text of it.
+		return &audit.Entry{Action: audit.NoteAdded, After: "note " + n.ID.String()}, nil
 	})
 	return err
 }
