@@ -8,7 +8,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -32,7 +31,9 @@ func (s *Server) requireBearer(h *httpserver.Server) fiber.Handler {
 		if err := c.Next(); err != nil || step.challenge == "" {
 			return err
 		}
-		refusal := problem.InsufficientScope(agent.ScopePublish)
+		_, scope, _ := strings.Cut(step.challenge, `, scope="`)
+		scope, _, _ = strings.Cut(scope, `"`)
+		refusal := problem.InsufficientScope(scope)
 		refusal.Challenge = step.challenge + ", " + s.metadataHint()
 		return refusal
 	}

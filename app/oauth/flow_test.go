@@ -165,6 +165,23 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
+// TestMissingRead checks that a program that may only publish learns by MCP to ask for the scope read.
+func TestMissingRead(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		token, err := p.exchange(p.allow(p.address("scope", "publish"), s.key))
+		if err != nil || token.Extra("scope") != "publish" {
+			t.Fatalf("%v, %v", token, err)
+		}
+		res := s.do("POST", s.base+"/mcp", "application/json", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"getStats"}}`,
+			"Accept", "application/json, text/event-stream", "Authorization", "Bearer "+token.AccessToken)
+		challenge := res.header.Get("WWW-Authenticate")
+		if res.status != 403 || !strings.Contains(challenge, `scope="read"`) || !strings.Contains(string(res.body), "ask for the scope read") {
+			t.Errorf("by MCP: %d %s %s", res.status, challenge, res.body)
+		}
+	})
+}
+
 // TestOnlyTheKey checks that no scope gives a program access to credentials.
 func TestOnlyTheKey(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {

@@ -72,6 +72,8 @@ func (p *proxy) post(ctx context.Context, m *message, line []byte) ([][]byte, er
 		return nil, fmt.Errorf("read the answer of %s: %w", p.url, err)
 	case len(body) > maxAnswer:
 		return nil, fmt.Errorf("the answer of %s is longer than %d bytes", p.url, maxAnswer)
+	case resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode < http.StatusBadRequest:
+		return nil, fmt.Errorf("%s redirects to %q, which would get the key: give the final address as the base URL", p.url, resp.Header.Get("Location"))
 	case resp.StatusCode >= http.StatusBadRequest && !isMessage(body):
 		return nil, refusal(resp.StatusCode, body)
 	}

@@ -38,7 +38,9 @@ type Options struct {
 // Run passes messages on until In ends and every message has been answered, or until ctx ends. An error
 // with one message becomes the answer to that message.
 func Run(ctx context.Context, o Options) error {
-	p := &proxy{Options: o, url: o.BaseURL + mcp.Path, client: &http.Client{Timeout: timeout}, turns: make(chan struct{}, maxAtOnce)}
+	// A redirect could send the key and the message to an address that the user didn't choose.
+	client := &http.Client{Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	p := &proxy{Options: o, url: o.BaseURL + mcp.Path, client: client, turns: make(chan struct{}, maxAtOnce)}
 	if o.Key == "" {
 		p.url = o.BaseURL + mcp.PublicPath
 	}

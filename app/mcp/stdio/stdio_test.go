@@ -66,3 +66,35 @@ func TestOddMembersArePassedOn(t *testing.T) {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
 }
+
+// TestRedirectsAreRefused checks that the key and the message aren't sent to an address that the user didn't choose.
+func TestRedirectsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			followed := make(chan string, 1)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/elsewhere" {
+					followed <- r.Header.Get("Authorization")
+					return
+				}
+				http.Redirect(w, r, "/elsewhere", status)
+			}))
+			t.Cleanup(s.Close)
+			var out strings.Builder
+			err := Run(t.Context(), Options{
+				BaseURL: s.URL, Key: "pc_key", Out: &out, Log: t.Output(), In: strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(followed) > 0 {
+				t.Errorf("the redirect was followed, with the header %q", <-followed)
+			}
+			if !strings.Contains(out.String(), "redirects to") {
+				t.Errorf("answered %s", out.String())
+			}
+		})
+	}
+}
