@@ -67,7 +67,7 @@ func within(pkg, owner string) bool { return pkg == owner || strings.HasPrefix(p
 // a cluster, each of them asks every node. They select by id, market or time, count for admins, or
 // return a query that their caller restricts. Before you add one, make clear what bounds it.
 var fanOuts = []string{
-	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.ByID",
+	"agent.ReadNumbers", "prediction.BaselineQueue",
 	"prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
 	"prediction.CountPublished", "prediction.LatestAt", "prediction.MarketsWithOpen",
 	"prediction.OpenMarkets", "prediction.OpenOn", "prediction.OutcomesNamed", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.Select",
