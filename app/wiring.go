@@ -149,6 +149,7 @@ func (a *App) buildSignals(ctx context.Context) error {
 		DB:     a.DB, Interval: a.cfg.MarketsInterval, Now: a.now, Log: a.Log,
 		Replicator: signal.NewReplicator(signal.NewFeed(api.MarketCodec(), a.now), a.DB, a.cache, a.Log),
 		Watch:      a.Settlement.Unsettled,
+		Ended:      a.Settlement.Ended,
 		After:      []func(context.Context, []market.Market) error{a.settle},
 		Archive:    a.recorder(),
 	}

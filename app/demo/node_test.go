@@ -79,7 +79,7 @@ func newNode(t *testing.T, db *database.DB) *node {
 		Replicator: signal.NewReplicator(signal.NewFeed(signal.Codec[market.Market]{Name: "markets",
 			Encode: func(dst []byte, m *market.Market) []byte { return append(dst, `"`+m.ID+`"`...) },
 			Text:   func(m *market.Market) string { return m.Question }}, now), db, c, log),
-		Watch: settle.Unsettled,
+		Watch: settle.Unsettled, Ended: settle.Ended,
 		After: []func(context.Context, []market.Market) error{func(ctx context.Context, observed []market.Market) error {
 			err := settle.AfterMarkets(ctx, observed)
 			if err != nil {

@@ -44,6 +44,9 @@ type Markets struct {
 	// Watch lists at most limit more markets to read by id, because their outcome may still change. Nil means
 	// none.
 	Watch func(ctx context.Context, limit int) ([]string, error)
+	// Ended returns those of the given markets that have closed or are decided. A listing that shows one of them as open
+	// may be old, so Tick also reads it by id, and believes only that. Nil means none.
+	Ended func(ctx context.Context, ids []string) ([]string, error)
 	// The functions in After are called with the markets that a tick observed, once these are stored, for
 	// example to fix baselines and to settle. They are called without markets if there is no reading or it
 	// can't be stored, because they also continue earlier work. If one fails, the error is logged and the
@@ -66,13 +69,13 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	var rejects source.Rejects
 	defer func() { keepRejects(ctx, m.DB, m.Log, m.Replicator.Feed().Name(), m.Now(), &rejects) }()
 	reading := rejects.Into(ctx)
-	got, err := m.readTop(reading)
+	got, ended, err := m.readTop(reading)
 	top := got.Markets
 	if err != nil {
 		err = m.failed(ctx, err)
-		return max(source.RetryAfter(err), m.withoutTop(reading, top, err)), err
+		return max(source.RetryAfter(err), m.withoutTop(reading, top, ended, err)), err
 	}
-	rest, missed, restErr := m.readRest(reading, top)
+	rest, missed, restErr := m.readRest(reading, top, ended)
 	events, tagsErr := m.completeTags(reading, slices.Concat(got.Events, rest.Events), top, rest.Markets)
 	observed := slices.Concat(top, rest.Markets)
 	top = observed[:len(top)] // as keep changes them
@@ -108,12 +111,13 @@ func (m *Markets) Planned(ctx context.Context, at time.Time) {
 
 // withoutTop goes on after a reading without open markets, which failed as cause says: it reads the other markets by
 // id, unless the source asked for a pause, and calls After. So markets still settle. closed are the closed markets of
-// the reading. pause is what the source asked for when it was asked by id.
-func (m *Markets) withoutTop(ctx context.Context, closed []market.Market, cause error) (pause time.Duration) {
+// the reading, and ended the markets that it left out; see readTop. pause is what the source asked for when it was asked by
+// id.
+func (m *Markets) withoutTop(ctx context.Context, closed []market.Market, ended []string, cause error) (pause time.Duration) {
 	var rest source.Markets
 	var readErr error
 	if source.RetryAfter(cause) == 0 && ctx.Err() == nil {
-		rest, _, readErr = m.readRest(ctx, closed)
+		rest, _, readErr = m.readRest(ctx, closed, ended)
 	}
 	observed := slices.Concat(closed, rest.Markets)
 	err := m.keep(ctx, observed, rest.Events, nil)
@@ -127,26 +131,38 @@ func (m *Markets) withoutTop(ctx context.Context, closed []market.Market, cause 
 	return source.RetryAfter(readErr)
 }
 
-// readTop reads the top markets. With the error "empty" it also returns the closed ones.
-func (m *Markets) readTop(ctx context.Context) (source.Markets, error) {
-	got, err := m.Source.Top(ctx, topMarkets)
-	if err != nil {
-		return source.Markets{}, fmt.Errorf("read top markets: %w", err)
+// readTop reads the top markets. It leaves out those that the source lists as open although they have ended, and returns
+// their ids in ended. With the error "empty" it also returns the closed ones.
+func (m *Markets) readTop(ctx context.Context) (got source.Markets, ended []string, err error) {
+	if got, err = m.Source.Top(ctx, topMarkets); err != nil {
+		return source.Markets{}, nil, fmt.Errorf("read top markets: %w", err)
 	}
 	at := m.dated(got.ObservedAt)
 	got.Markets, got.Dropped = soundMarkets(got, at)
 	got.Events = soundEvents(got.Events, at)
 	got.Markets = got.Markets[:min(len(got.Markets), topMarkets)]
-	if len(market.OpenByVolume(got.Markets)) == 0 {
-		return got, &source.Error{Reason: "empty", Err: errors.New("no open market in the answer")}
+	if m.Ended != nil {
+		var open []string
+		for i := range got.Markets {
+			if !got.Markets[i].Closed {
+				open = append(open, got.Markets[i].ID)
+			}
+		}
+		if ended, err = m.Ended(ctx, open); err != nil {
+			return source.Markets{}, nil, err
+		}
+		got.Markets = slices.DeleteFunc(got.Markets, func(m market.Market) bool { return slices.Contains(ended, m.ID) })
 	}
-	return got, nil
+	if len(market.OpenByVolume(got.Markets)) == 0 {
+		return got, ended, &source.Error{Reason: "empty", Err: errors.New("no open market in the answer")}
+	}
+	return got, ended, nil
 }
 
-// readRest reads by id the markets that top doesn't hold, those with open predictions first. missed are the forgotten
+// readRest reads by id the markets that top doesn't hold: those with open predictions first, then those that ended. missed are the forgotten
 // and inactive markets that the source seems not to know. With an error, it also returns what it has read so far.
 func (m *Markets) readRest(
-	ctx context.Context, top []market.Market,
+	ctx context.Context, top []market.Market, ended []string,
 ) (rest source.Markets, missed []string, err error) {
 	wanted, err := prediction.Store{}.LiveMarkets(ctx, m.DB.Reader)
 	if err != nil {
@@ -171,7 +187,7 @@ func (m *Markets) readRest(
 		seen[known.ID] = true
 	}
 	var ids []string
-	for _, id := range slices.Concat(wanted, forgotten, watched, inactive) {
+	for _, id := range slices.Concat(wanted, ended, forgotten, watched, inactive) {
 		if !seen[id] {
 			seen[id] = true
 			ids = append(ids, id)

@@ -36,6 +36,23 @@ func (s *Service) Unsettled(ctx context.Context, limit int) ([]string, error) {
 	return ids, nil
 }
 
+// Ended returns those of the given markets that have closed or are decided. Sample markets are left out, because no
+// source knows them by id.
+func (s *Service) Ended(ctx context.Context, marketIDs []string) ([]string, error) {
+	if len(marketIDs) == 0 {
+		return nil, nil
+	}
+	db := s.db.Reader
+	decided := db.NewSelect().Model((*Outcome)(nil)).Column("o.market_id").Where("o.state <> ?", stateOpen)
+	var ended []string
+	err := market.Select(db).Column("m.id").Where("m.id IN (?)", bun.List(marketIDs)).Where("NOT m.sample").
+		Where("m.closed OR m.id IN (?)", decided.Where("o.market_id IN (?)", bun.List(marketIDs))).Order("m.id").Scan(ctx, &ended)
+	if err != nil {
+		return nil, fmt.Errorf("look for ended markets: %w", err)
+	}
+	return ended, nil
+}
+
 // The reasons why a market needs an admin.
 const (
 	ReasonVanished    = "vanished"     // open when last seen, which was over a day ago
