@@ -36,6 +36,7 @@ const (
 	Ruling            = "ruling"
 	TextHidden        = "text_hidden"
 	TextShown         = "text_shown"
+	TextErased        = "text_erased"
 	AssignmentWritten = "assignment_written"
 	AssignmentEdited  = "assignment_edited"
 	AssignmentClosed  = "assignment_closed"
@@ -51,7 +52,7 @@ func Actions() []string {
 	return []string{
 		SignIn, SignOut, SignOutEverywhere, AdminCreated, AdminPassword, AdminRemoved,
 		AgentCreated, AgentDisabled, AgentEnabled, AccountClosed, KeyIssued, KeyRevoked, KeysReplaced, SessionsEnded, NoteAdded,
-		Ruling, TextHidden, TextShown, AssignmentWritten, AssignmentEdited, AssignmentClosed,
+		Ruling, TextHidden, TextShown, TextErased, AssignmentWritten, AssignmentEdited, AssignmentClosed,
 		TickRun, ReportClosed, HandleReserved, HandleFreed, BackupRestored,
 	}
 }

@@ -24,6 +24,9 @@ func AdminTarget(name string) string { return "admin:" + name }
 // PredictionTarget names a prediction.
 func PredictionTarget(id uuid.UUID) string { return "prediction:" + id.String() }
 
+// NewsTarget names a post.
+func NewsTarget(id string) string { return "news:" + id }
+
 // MarketTarget names a market.
 func MarketTarget(id string) string { return "market:" + id }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -25,7 +25,7 @@ type redactCommand struct {
 	Reason string `arg:"" help:"The public reason, such as ordered."`
 }
 
-// Run stores the request. A job of the worker erases the texts.
+// Run hides the texts, or erases those of a post. A job of the worker erases them from the archive.
 func (r *redactCommand) Run(ctx context.Context) error {
 	if r.ArchiveURL == archive.Off {
 		return errors.New("ARCHIVE_URL: off; there is no archive to erase from")
@@ -33,30 +33,38 @@ func (r *redactCommand) Run(ctx context.Context) error {
 	if strings.TrimSpace(r.Reason) == "" {
 		return errors.New("the reason is empty: give the public reason, such as ordered")
 	}
-	err := withDatabase(ctx, r.Config, func(db *database.DB) (err error) {
-		if err = r.find(ctx, db); err != nil {
+	return moderate(ctx, r.Config, func(s *moderation.Service) error {
+		if err := r.redact(ctx, s); err != nil {
 			return err
 		}
-		request := archive.Request{Table: r.Table, Record: r.Record, Reason: r.Reason}
-		return archive.RequestRedaction(ctx, db, time.Now(), true, request)
+		_, err := fmt.Printf("pages and the API no longer show the texts of %s %s; the worker erases them from the archive within %s\n", r.Table, r.Record, archive.Interval)
+		return err
 	})
+}
+
+func (r *redactCommand) redact(ctx context.Context, s *moderation.Service) error {
+	id, err := r.find(ctx, s.DB)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("the worker erases the texts of %s %s from the archive within %s; pages and the API show them as before\n", r.Table, r.Record, archive.Interval)
-	return nil
+	switch r.Table {
+	case archive.Agents:
+		return s.RedactAgent(ctx, byShell(r.Reason), id)
+	case archive.Predictions:
+		return s.RedactPrediction(ctx, byShell(r.Reason), id)
+	}
+	return s.RedactPost(ctx, byShell(r.Reason), r.Record)
 }
 
-// find checks that the record exists, and writes its id as the archive does.
-func (r *redactCommand) find(ctx context.Context, db *database.DB) error {
+// find checks that the record exists, and returns its id. A post has no UUID.
+func (r *redactCommand) find(ctx context.Context, db *database.DB) (id uuid.UUID, err error) {
 	if r.Table == archive.News {
-		return r.findPost(ctx, db)
+		return id, r.findPost(ctx, db)
 	}
-	id, err := uuid.Parse(r.Record)
+	id, err = uuid.Parse(r.Record)
 	if err != nil {
-		return r.notID(ctx, db)
+		return id, r.notID(ctx, db)
 	}
-	r.Record = id.String()
 	found := false
 	if r.Table == archive.Agents {
 		var a *agent.Agent
@@ -70,9 +78,9 @@ func (r *redactCommand) find(ctx context.Context, db *database.DB) error {
 		found = p != nil
 	}
 	if err == nil && !found {
-		err = fmt.Errorf("no record of %s has the id %s", r.Table, r.Record)
+		err = fmt.Errorf("no record of %s has the id %s", r.Table, id)
 	}
-	return err
+	return id, err
 }
 
 // notID returns the error for a record that isn't a UUID. It helps if the record is an agent's handle.

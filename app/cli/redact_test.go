@@ -11,6 +11,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -73,6 +74,39 @@ func TestRedactFindsTheRecord(t *testing.T) {
 				}
 				if err != nil || !slices.Equal(got, want) {
 					t.Errorf("%s %s: requests for %q, %v; want %q", c.table, c.record, got, err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestRedactHidesAndIsRecorded checks that pages and the API no longer show the texts, and that the audit log has the act.
+func TestRedactHidesAndIsRecorded(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			cfg := config.Default()
+			cfg.DatabaseURL = dbtest.URL(t, kind)
+			db := dbtest.OpenAt(t, cfg.DatabaseURL)
+			ada, said := storeRecords(t, db)
+			for _, c := range []struct{ table, record, target, shown string }{
+				{archive.News, "current", "news:current", "SELECT COUNT(*) FROM news_items WHERE id = 'current' AND NOT erased"},
+				{archive.Predictions, said, "prediction:" + said, "SELECT COUNT(*) FROM predictions WHERE NOT hidden"},
+				{archive.Agents, ada, "agent:ada", "SELECT COUNT(*) FROM agents WHERE handle = 'ada' AND visibility <> 'texts_hidden'"},
+			} {
+				for range 2 { // the second time finds them hidden
+					if err := (&redactCommand{Config: cfg, Table: c.table, Record: c.record, Reason: "ordered by a court"}).Run(t.Context()); err != nil {
+						t.Fatalf("%s: %v", c.table, err)
+					}
+				}
+				n := 0
+				if err := db.NewRaw(c.shown).Scan(t.Context(), &n); err != nil || n != 0 {
+					t.Errorf("%s: %d are shown, %v", c.table, n, err)
+				}
+				log, _, err := audit.List(t.Context(), db.Reader, audit.Filter{Target: c.target, Limit: 10})
+				if err != nil || len(log) != 2 || log[1].Action != audit.TextErased || log[1].Actor != audit.Shell || log[1].Note != "ordered by a court" {
+					t.Errorf("%s: the audit log has %+v, %v", c.table, log, err)
 				}
 			}
 		})
