@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -20,8 +23,24 @@ func openDatabase(ctx context.Context, cfg config.Config, run func(*database.DB)
 	return errors.Join(run(db), db.Close())
 }
 
-// withDatabase is openDatabase on a migrated schema.
+// requireDatabase returns an error if the SQLite file is missing. Opening it would make an empty one, and the command
+// would report success on it.
+func requireDatabase(cfg config.Config) error {
+	path, embedded := cfg.SQLitePath()
+	if !embedded {
+		return nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database at %s: check DATABASE_URL and the working directory; serve or migrate up makes a new one", path)
+	}
+	return nil
+}
+
+// withDatabase is openDatabase on an existing database, with a migrated schema.
 func withDatabase(ctx context.Context, cfg config.Config, run func(*database.DB) error) error {
+	if err := requireDatabase(cfg); err != nil {
+		return err
+	}
 	return openDatabase(ctx, cfg, func(db *database.DB) error {
 		if _, err := db.Migrate(ctx); err != nil {
 			return err

@@ -43,6 +43,9 @@ func (m *migrateUp) Run(ctx context.Context) error {
 // Run undoes the last group of migrations. It refuses if a server uses the SQLite file, or if rows
 // would be lost that can't be made again.
 func (m *migrateDown) Run(ctx context.Context) error {
+	if err := requireDatabase(m.Config); err != nil {
+		return err
+	}
 	return openDatabase(ctx, m.Config, func(db *database.DB) (err error) {
 		release, err := db.Claim()
 		if err != nil {
@@ -79,6 +82,9 @@ func refuseIfUsed(ctx context.Context, db *database.DB) error {
 
 // Run lists the migrations, and which of them are applied.
 func (m *migrateStatus) Run(ctx context.Context) error {
+	if err := requireDatabase(m.Config); err != nil {
+		return err
+	}
 	return openDatabase(ctx, m.Config, func(db *database.DB) error {
 		all, err := db.Migrations(ctx)
 		if err != nil {

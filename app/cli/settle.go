@@ -24,6 +24,9 @@ const listed = 100
 // Run settles everything that can be settled now. With Rebuild it recomputes the sums from the ledger
 // instead, corrects those that differ and prints the differences.
 func (s *settleCommand) Run(ctx context.Context) (err error) {
+	if err := requireDatabase(s.Config); err != nil {
+		return err
+	}
 	a, err := newBeside(ctx, s.Config)
 	if err != nil {
 		return err
