@@ -34,6 +34,8 @@ type world struct {
 	now     time.Time
 	stale   bool
 	disk    monitor.Disk
+	remote  bool          // the database is on another machine, so its disk can't be read
+	noFiles bool          // there is no archive
 	backups time.Duration // time between two scheduled backups; 0 for no schedule
 	answers []int         // statuses of the webhook's next answers; then 204
 	posts   int
@@ -55,12 +57,16 @@ func newWorld(t *testing.T, db *database.DB) *world {
 
 // restart drops the state that is only in memory.
 func (p *world) restart() {
+	disk := func() (monitor.Disk, error) { return p.disk, nil }
+	if p.remote {
+		disk = nil
+	}
 	p.watcher = alert.New(alert.Options{
 		DB: p.db, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.now },
 		Webhook: p.url, BaseURL: "https://pulse.example", Pause: time.Millisecond,
 		Monitor: monitor.New(monitor.Options{
-			DB: p.db, Now: func() time.Time { return p.now }, Archived: true, Feeds: []monitor.Snapshots{p}, BackupEvery: p.backups,
-			Disk: func() (monitor.Disk, error) { return p.disk, nil },
+			DB: p.db, Now: func() time.Time { return p.now }, Archived: !p.noFiles, Feeds: []monitor.Snapshots{p}, BackupEvery: p.backups,
+			Disk: disk,
 		}),
 	})
 }
@@ -342,6 +348,31 @@ func TestBackupsThatNeverRun(t *testing.T) {
 			t.Errorf("%q", text)
 		}
 	})
+}
+
+// TestAConditionThatIsSwitchedOff checks that the alert about it ends.
+func TestAConditionThatIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]func(p *world){
+		"backup":  func(p *world) { p.backups = 0 },
+		"archive": func(p *world) { p.noFiles = true },
+		"disk":    func(p *world) { p.remote = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				p := newWorld(t, db)
+				p.backups = 24 * time.Hour
+				p.restart()
+				p.tick()
+				p.exec("INSERT INTO alerts (name, firing, told, since, text) VALUES (?, TRUE, TRUE, ?, 'it was bad')", name, noon)
+				off(p)
+				p.restart()
+				p.tick(name + " resolved")
+				p.tick()
+			})
+		})
+	}
 }
 
 // TestAConditionThatCannotBeRead checks that such a condition leaves its alert unchanged and

@@ -72,20 +72,28 @@ func (w *Watcher) look(ctx context.Context, now time.Time) ([]reading, error) {
 	}
 	saved, scheduled, err := w.Monitor.Backups(ctx)
 	errs = append(errs, err)
-	if scheduled && err == nil {
-		out = append(out, backups(&saved, now))
+	if err == nil {
+		out = append(out, ifOn(scheduled, "backup", func() reading { return backups(&saved, now) }))
 	}
 	kept, archived, err := w.Monitor.Archive(ctx)
 	errs = append(errs, err)
-	if archived && err == nil {
-		out = append(out, archives(&kept, now))
+	if err == nil {
+		out = append(out, ifOn(archived, "archive", func() reading { return archives(&kept, now) }))
 	}
 	room, ours, err := w.Monitor.Disk()
 	errs = append(errs, err)
-	if ours && err == nil {
-		out = append(out, disk(room))
+	if err == nil {
+		out = append(out, ifOn(ours, "disk", func() reading { return disk(room) }))
 	}
 	return out, errors.Join(errs...)
+}
+
+// ifOn reads a condition that a setting switches off. Its alert is over then: otherwise it would stay on for ever.
+func ifOn(on bool, name string, read func() reading) reading {
+	if on {
+		return read()
+	}
+	return reading{name: name, over: true}
 }
 
 // sources checks the snapshots that this node serves, and whether a part of each reading fails. Snapshots arrive within
