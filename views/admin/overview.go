@@ -31,6 +31,8 @@ type OverviewProps struct {
 	Feeds            []OverviewFeed
 	Backups          *Backups // nil if no backup is scheduled
 	Archive          *Archive // nil without an archive
+	DiskFull         bool     // the disk of the database
+	BaselinesLate    bool
 	Latest           []Entry
 }
 
@@ -51,6 +53,12 @@ type concern struct {
 func (p *OverviewProps) concerns() []concern {
 	list := p.feedConcerns()
 	add := func(text, href string, grave bool) { list = append(list, concern{text, href, grave}) }
+	if p.DiskFull {
+		add("The disk of the database is almost full", "/admin/system", true)
+	}
+	if p.BaselinesLate {
+		add("Predictions wait too long for their baseline", "/admin/system", true)
+	}
 	if b := p.Backups; b != nil && (b.Late || b.Failures > 0) {
 		add("The backups are late or fail", "/admin/system", true)
 	}

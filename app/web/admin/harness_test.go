@@ -57,6 +57,7 @@ type house struct {
 	onMarket   prediction.Record
 	usage      *agent.Usage
 	ticks      int
+	disk       monitor.Disk
 	moderation *moderation.Service
 }
 
@@ -105,7 +106,7 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 	if change != nil {
 		change(&cfg)
 	}
-	h := &house{t: t, db: db, now: start, config: &cfg}
+	h := &house{t: t, db: db, now: start, config: &cfg, disk: monitor.Disk{Free: 1 << 40, Size: 1 << 41}}
 	now := func() time.Time { return h.now }
 	log := slog.New(slog.DiscardHandler)
 	h.usage = agent.NewUsage(db, log, now)
@@ -134,7 +135,7 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 }
 
 func (h *house) monitor() *monitor.Monitor {
-	return monitor.New(monitor.Options{DB: h.db, Now: func() time.Time { return h.now }, Feeds: []monitor.Snapshots{h}, BackupEvery: h.config.BackupEvery, Archived: h.config.ArchiveURL != archive.Off})
+	return monitor.New(monitor.Options{DB: h.db, Now: func() time.Time { return h.now }, Feeds: []monitor.Snapshots{h}, BackupEvery: h.config.BackupEvery, Archived: h.config.ArchiveURL != archive.Off, Disk: func() (monitor.Disk, error) { return h.disk, nil }})
 }
 
 // Status returns the status of the markets feed.

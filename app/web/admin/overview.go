@@ -2,6 +2,7 @@ package admin
 
 import (
 	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
@@ -31,6 +32,11 @@ func (d *Site) overview(v *visit) error {
 		p.Feeds = append(p.Feeds, views.OverviewFeed{Name: f.Name, Source: f.Readings.Source, LastError: f.Readings.LastError,
 			Stale: f.Stale, Records: f.Records, AsOf: f.AsOf})
 	}
+	room, ours, err := d.Monitor.Disk()
+	if err != nil {
+		return err
+	}
+	p.DiskFull, p.BaselinesLate = ours && room.Full(), q.Baselines.Age(d.Now()) > monitor.BaselinesLate
 	if p.Backups, err = d.backups(ctx); err != nil {
 		return err
 	}

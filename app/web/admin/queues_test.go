@@ -16,6 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
@@ -131,4 +132,25 @@ func (h *house) scrape() func(name string) float64 {
 		}
 		return value
 	}
+}
+
+// TestOverviewNamesWhatAlertsName checks that the overview doesn't say that all is well while an alert about the disk or
+// about baselines fires.
+func TestOverviewNamesWhatAlertsName(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		h.now = h.onMarket.CreatedAt.Add(time.Minute)
+		b := h.signedIn("eve")
+		concerns := func() string { return b.get("/admin").text(".concerns") }
+		const full, late = "The disk of the database is almost full", "Predictions wait too long for their baseline"
+		if text := concerns(); strings.Contains(text, full) || strings.Contains(text, late) {
+			t.Errorf("without a problem, the overview says %s", text)
+		}
+		h.disk = monitor.Disk{Free: 1 << 20, Size: 1 << 40}
+		h.now = h.onMarket.CreatedAt.Add(monitor.BaselinesLate + time.Second)
+		if text := concerns(); !strings.Contains(text, full) || !strings.Contains(text, late) {
+			t.Errorf("the overview says %s", text)
+		}
+	})
 }
