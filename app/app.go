@@ -122,6 +122,11 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
+	if opts.OwnProcess {
+		if err := cfg.CheckServed(); err != nil {
+			return nil, err
+		}
+	}
 	a := &App{cfg: cfg, opts: opts, now: opts.Now, Log: cfg.Logger(opts.Log)}
 	if a.now == nil {
 		a.now = time.Now

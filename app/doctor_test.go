@@ -18,7 +18,7 @@ import (
 )
 
 // secrets are part of the settings in every case. The output must not contain them.
-var secrets = []string{"REDDIT_CLIENT_SECRET=s3cret-reddit", "IDENTITY_CLIENT_SECRET=s3cret-identity"}
+var secrets = []string{"REDDIT_CLIENT_SECRET=s3cret-reddit"}
 
 // examine runs the doctor and checks the beginnings of the lines it prints.
 func examine(t *testing.T, settings []string, code int, want ...string) {
@@ -229,7 +229,7 @@ func TestDoctorAsksTheIdentityProvider(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			examine(t, append([]string{
-				"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "IDENTITY_URL=" + c.url, "IDENTITY_SCOPE=pulsecast", "IDENTITY_CLIENT_ID=us",
+				"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "IDENTITY_URL=" + c.url, "IDENTITY_SCOPE=pulsecast", "IDENTITY_CLIENT_ID=us", "IDENTITY_CLIENT_SECRET=s3cret-identity",
 			}, healthy...), c.code, c.want)
 		})
 	}

@@ -143,8 +143,8 @@ func (c *Config) Check() error {
 	if c.RedisURL != "" && !hasScheme(c.RedisURL, "redis", "rediss", "unix") {
 		return fmt.Errorf("REDIS_URL: must start with redis://, rediss:// or unix://")
 	}
-	if c.IdentityURL != "" && c.IdentityAudience == "" && c.IdentityScope == "" {
-		return fmt.Errorf("IDENTITY_AUDIENCE: set it or IDENTITY_SCOPE; without both, every key of the provider would be accepted")
+	if err := c.checkIdentity(); err != nil {
+		return err
 	}
 	if err := c.checkAdmins(); err != nil {
 		return err
@@ -199,6 +199,38 @@ func (c *Config) checkAddresses() error {
 		*a.address = cmp.Or(*a.address, a.standard)
 		if err := checkBase(a.name, *a.address); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// CheckServed checks what Check can't, because a replay serves its worlds below a path: a process that serves from these
+// settings has all addresses at the root of its host. Call it after Check.
+func (c *Config) CheckServed() error {
+	u, err := url.Parse(c.BaseURL)
+	if err != nil {
+		return fmt.Errorf("BASE_URL: %q is not an http(s) address", c.BaseURL)
+	}
+	if u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return fmt.Errorf("BASE_URL: %q has more than a scheme and a host; the service is at the root of its host, so send %s://%s", u.Redacted(), u.Scheme, u.Host)
+	}
+	return nil
+}
+
+// checkIdentity checks that the keys of a provider are told apart, and that no setting of a provider is ignored.
+func (c *Config) checkIdentity() error {
+	if c.IdentityURL != "" {
+		if c.IdentityAudience == "" && c.IdentityScope == "" {
+			return fmt.Errorf("IDENTITY_AUDIENCE: set it or IDENTITY_SCOPE; without both, every key of the provider would be accepted")
+		}
+		return nil
+	}
+	for _, s := range []struct{ name, value string }{
+		{"IDENTITY_CLIENT_ID", c.IdentityClientID}, {"IDENTITY_CLIENT_SECRET", string(c.IdentityClientSecret)},
+		{"IDENTITY_AUDIENCE", c.IdentityAudience}, {"IDENTITY_SCOPE", c.IdentityScope}, {"IDENTITY_OWNER_CLAIM", c.IdentityOwnerClaim},
+	} {
+		if s.value != "" {
+			return fmt.Errorf("%s: needs IDENTITY_URL, the address of the provider; without it, keys come from the local registry", s.name)
 		}
 	}
 	return nil
@@ -302,6 +334,9 @@ func (c *Config) checkNumbers() error {
 	return nil
 }
 
+// defaultBackupKeep is the default of BACKUP_KEEP.
+const defaultBackupKeep = 7
+
 func (c *Config) checkBackups() error {
 	switch {
 	case c.BackupEvery != 0 && (c.BackupEvery < time.Minute || c.BackupEvery > 31*24*time.Hour):
@@ -310,6 +345,10 @@ func (c *Config) checkBackups() error {
 		return fmt.Errorf("BACKUP_DIR: needed with BACKUP_EVERY")
 	case c.BackupKeep < 1:
 		return fmt.Errorf("BACKUP_KEEP: must be at least 1, got %d", c.BackupKeep)
+	case c.BackupEvery == 0 && c.BackupDir != "":
+		return fmt.Errorf("BACKUP_EVERY: needed with BACKUP_DIR, such as 24h; without it, no backup is made")
+	case c.BackupEvery == 0 && c.BackupKeep != defaultBackupKeep:
+		return fmt.Errorf("BACKUP_EVERY: needed with BACKUP_KEEP, such as 24h; without it, no backup is made")
 	}
 	return nil
 }

@@ -111,6 +111,49 @@ func TestAdminScopeTellsAdminsFromOthers(t *testing.T) {
 	}
 }
 
+// TestNoSettingIsIgnored checks that settings without the one that they need are refused at the start, in one line that
+// names what is missing.
+func TestNoSettingIsIgnored(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(c *config.Config)
+		says   string
+	}{
+		"defaults":               {func(*config.Config) {}, ""},
+		"an address":             {func(c *config.Config) { c.BaseURL = "https://pulse.test" }, ""},
+		"an address and a slash": {func(c *config.Config) { c.BaseURL = "https://pulse.test:8443/" }, ""},
+		"a path":                 {func(c *config.Config) { c.BaseURL = "https://pulse.test/forecasts/" }, `BASE_URL: "https://pulse.test/forecasts" has more than a scheme and a host; the service is at the root of its host, so send https://pulse.test`},
+		"a query":                {func(c *config.Config) { c.BaseURL = "https://pulse.test?x=1" }, "BASE_URL: "},
+		"a fragment":             {func(c *config.Config) { c.BaseURL = "https://pulse.test#x" }, "BASE_URL: "},
+		"a password":             {func(c *config.Config) { c.BaseURL = "https://me:secret@pulse.test" }, "BASE_URL: "},
+		"a schedule":             {func(c *config.Config) { c.BackupDir, c.BackupEvery, c.BackupKeep = "b", time.Hour, 3 }, ""},
+		"a folder alone":         {func(c *config.Config) { c.BackupDir = "b" }, "BACKUP_EVERY: needed with BACKUP_DIR"},
+		"a number alone":         {func(c *config.Config) { c.BackupKeep = 30 }, "BACKUP_EVERY: needed with BACKUP_KEEP"},
+		"a client alone":         {func(c *config.Config) { c.IdentityClientID = "us" }, "IDENTITY_CLIENT_ID: needs IDENTITY_URL"},
+		"a secret alone":         {func(c *config.Config) { c.IdentityClientSecret = "secret" }, "IDENTITY_CLIENT_SECRET: needs IDENTITY_URL"},
+		"an audience alone":      {func(c *config.Config) { c.IdentityAudience = "us" }, "IDENTITY_AUDIENCE: needs IDENTITY_URL"},
+		"a scope alone":          {func(c *config.Config) { c.IdentityScope = "forecasts" }, "IDENTITY_SCOPE: needs IDENTITY_URL"},
+		"a claim alone":          {func(c *config.Config) { c.IdentityOwnerClaim = "owner" }, "IDENTITY_OWNER_CLAIM: needs IDENTITY_URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config.Default()
+			c.change(&cfg)
+			err := cfg.Check()
+			if err == nil {
+				err = cfg.CheckServed()
+			}
+			said := ""
+			if err != nil {
+				said = err.Error()
+			}
+			if !strings.HasPrefix(said, c.says) || (c.says == "") != (said == "") || strings.Contains(said, "\n") || strings.Contains(said, "secret@") {
+				t.Errorf("%q, want %q", said, c.says)
+			}
+		})
+	}
+}
+
 // TestLimitOffForAddressesToo checks that a limit which is off for each key is off for an address as well.
 func TestLimitOffForAddressesToo(t *testing.T) {
 	t.Parallel()

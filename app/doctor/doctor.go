@@ -49,7 +49,11 @@ type doctor struct {
 // nothing.
 func Run(ctx context.Context, cfg config.Config, out io.Writer) error {
 	d := &doctor{cfg: cfg, out: out}
-	if err := d.cfg.Check(); err != nil {
+	err := d.cfg.Check()
+	if err == nil {
+		err = d.cfg.CheckServed()
+	}
+	if err != nil {
 		d.say(fail, "configuration", "%v", err)
 		return errors.New("the configuration is invalid, so nothing else was checked")
 	}

@@ -73,6 +73,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err := settings.Check(); err != nil {
 		return nil, err
 	}
+	if err := settings.CheckServed(); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the runs: %w", err)
 	}

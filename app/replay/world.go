@@ -149,8 +149,11 @@ func (b *builder) start(ctx context.Context, run *Run, at time.Time, path string
 // worldSettings returns the settings of every world.
 func worldSettings(cfg config.Config) config.Config {
 	cfg.DatabaseReplicaURL, cfg.RedisURL, cfg.MetricsAddr, cfg.AlertWebhookURL = "", "", "", ""
-	cfg.IdentityURL, cfg.AdminScope, cfg.Registration, cfg.EdgeFilter = "", "", "closed", "off"
-	cfg.BackupEvery, cfg.StreamsMax, cfg.ArchiveURL = 0, 0, archive.Off
+	standard := config.Default()
+	cfg.IdentityURL, cfg.IdentityClientID, cfg.IdentityClientSecret, cfg.IdentityAudience, cfg.IdentityScope, cfg.IdentityOwnerClaim = "", "", "", "", "", ""
+	cfg.AdminScope, cfg.Registration, cfg.EdgeFilter = "", "closed", "off"
+	cfg.BackupDir, cfg.BackupEvery, cfg.BackupKeep = "", 0, standard.BackupKeep
+	cfg.StreamsMax, cfg.ArchiveURL = 0, archive.Off
 	for _, rate := range []*config.Rate{
 		&cfg.RateLimitReads, &cfg.RateLimitReadsAddress, &cfg.RateLimitWrites, &cfg.RateLimitWritesAddress,
 		&cfg.RegistrationRate, &cfg.RegistrationCeiling, &cfg.RateLimitFailures, &cfg.RateLimitSnapshot,
