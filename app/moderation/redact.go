@@ -9,6 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/news"
 )
@@ -17,7 +18,11 @@ import (
 // this also removes the post from the current news. It requires a reason, which is public.
 func (s *Service) RedactPost(ctx context.Context, act Act, id string) error {
 	return s.redact(ctx, act, archive.Request{Table: archive.News, Record: id}, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
-		return &audit.Entry{Target: audit.NewsTarget(id), Before: "shown", After: "erased"}, news.Store{}.Erase(ctx, tx, []string{id})
+		if err := (news.Store{}).Erase(ctx, tx, []string{id}); err != nil {
+			return nil, err
+		}
+		e := &audit.Entry{Target: audit.NewsTarget(id), Before: "shown", After: "erased"}
+		return e, generation.Move(ctx, tx, generation.Texts) // no kept copy may show them
 	})
 }
 
