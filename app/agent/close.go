@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -52,7 +51,7 @@ func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID, now time.Time
 	if err != nil {
 		return nil, n, fmt.Errorf("close an account: %w", err)
 	}
-	return a, n, errors.Join(bump(ctx, tx, a.ID), generation.Move(ctx, tx, generation.Agents, generation.Texts))
+	return a, n, changed(ctx, tx, a.ID, generation.Agents, generation.Texts)
 }
 
 // open is like Lock, but returns 403 account_closed for a closed account.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/generation"
 )
 
 // recheck is the time between two checks, and recheckTimeout the longest time that a check takes.
@@ -34,6 +36,14 @@ const (
 // committed in the order of their numbers, and a node that has read one has read all before it.
 func bump(ctx context.Context, tx bun.Tx, agentID uuid.UUID) error {
 	return bumpOf(ctx, tx, uuid.NullUUID{UUID: agentID, Valid: true})
+}
+
+// changed is bump, and also moves the generations of what is made from the agent.
+func changed(ctx context.Context, tx bun.Tx, agentID uuid.UUID, topics ...generation.Topic) error {
+	if err := bump(ctx, tx, agentID); err != nil {
+		return err
+	}
+	return generation.Move(ctx, tx, topics...)
 }
 
 // bumpAll is bump for all agents.

@@ -333,7 +333,7 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 	if err != nil {
 		return nil, fmt.Errorf("update agent: %w", err)
 	}
-	return a, errors.Join(bump(ctx, tx, a.ID), generation.Move(ctx, tx, generation.Agents))
+	return a, changed(ctx, tx, a.ID, generation.Agents)
 }
 
 // SetOwner stores the owner that the identity provider names. A closed account gets none.
@@ -366,7 +366,7 @@ func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status St
 		return nil, fmt.Errorf("set the status of an agent: %w", err)
 	}
 	// Texts also moves, so that no last good copy lists an agent that was disabled since.
-	return a, errors.Join(bump(ctx, tx, a.ID), generation.Move(ctx, tx, generation.Agents, generation.Texts))
+	return a, changed(ctx, tx, a.ID, generation.Agents, generation.Texts)
 }
 
 // Touch records that agents were seen. It locks the rows in the order of their ids, so that two

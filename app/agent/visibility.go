@@ -141,7 +141,7 @@ func (s Store) SetVisibility(ctx context.Context, tx bun.Tx, id uuid.UUID, to Vi
 	if err != nil {
 		return nil, fmt.Errorf("set the visibility of an agent: %w", err)
 	}
-	return a, errors.Join(bump(ctx, tx, a.ID), generation.Move(ctx, tx, generation.Agents, generation.Texts))
+	return a, changed(ctx, tx, a.ID, generation.Agents, generation.Texts)
 }
 
 // hideProfile moves the declared profile into hidden_profiles.

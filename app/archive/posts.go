@@ -163,19 +163,23 @@ func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []stri
 				return err
 			}
 		}
-		return errors.Join(
-			changePosts(gone, func() (sql.Result, error) {
-				return tx.NewDelete().Model((*post)(nil)).Where("id IN ?", bun.Tuple(gone)).Exec(ctx)
-			}),
-			changePosts(present, func() (sql.Result, error) {
-				return tx.NewUpdate().Model((*post)(nil)).Set("checked_at = ?, missing_since = NULL", now).
-					Where("id IN ?", bun.Tuple(present)).Exec(ctx)
-			}),
-			changePosts(missing, func() (sql.Result, error) {
-				return tx.NewUpdate().Model((*post)(nil)).Set("checked_at = ?, missing_since = COALESCE(missing_since, ?)", now, now).
-					Where("id IN ?", bun.Tuple(missing)).Exec(ctx)
-			}),
-		)
+		err := changePosts(gone, func() (sql.Result, error) {
+			return tx.NewDelete().Model((*post)(nil)).Where("id IN ?", bun.Tuple(gone)).Exec(ctx)
+		})
+		if err != nil {
+			return err
+		}
+		err = changePosts(present, func() (sql.Result, error) {
+			return tx.NewUpdate().Model((*post)(nil)).Set("checked_at = ?, missing_since = NULL", now).
+				Where("id IN ?", bun.Tuple(present)).Exec(ctx)
+		})
+		if err != nil {
+			return err
+		}
+		return changePosts(missing, func() (sql.Result, error) {
+			return tx.NewUpdate().Model((*post)(nil)).Set("checked_at = ?, missing_since = COALESCE(missing_since, ?)", now, now).
+				Where("id IN ?", bun.Tuple(missing)).Exec(ctx)
+		})
 	})
 }
 

@@ -155,7 +155,10 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 		if err := addPosts(ctx, tx, posts); err != nil {
 			return err
 		}
-		return errors.Join(s.forgetSalt(ctx, tx, day), generation.Move(ctx, tx, generation.Archive))
+		if err := s.forgetSalt(ctx, tx, day); err != nil {
+			return err
+		}
+		return generation.Move(ctx, tx, generation.Archive)
 	})
 	if err != nil {
 		return err

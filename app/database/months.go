@@ -2,7 +2,6 @@ package database
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -157,7 +156,8 @@ func (m *Months) Compact(ctx context.Context, tx bun.Tx, month time.Time) error 
 	if err := tx.NewRaw(keyOf, m.Part(month)).Scan(ctx, &key); err != nil {
 		return fmt.Errorf("read the key of %s: %w", m.Part(month), err)
 	}
-	return errors.Join(
-		run(ctx, tx, "SET LOCAL lock_timeout = ?", lockWait), run(ctx, tx, "CLUSTER ? USING ?", bun.Ident(m.Part(month)), bun.Ident(key)),
-	)
+	if err := run(ctx, tx, "SET LOCAL lock_timeout = ?", lockWait); err != nil {
+		return err
+	}
+	return run(ctx, tx, "CLUSTER ? USING ?", bun.Ident(m.Part(month)), bun.Ident(key))
 }

@@ -2,7 +2,6 @@ package prediction
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -63,7 +62,10 @@ func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, limit int, n
 // moves once, not with each chunk: that would drop the kept copies of all answers again and again.
 func noteErased(ctx context.Context, db *database.DB, agentID uuid.UUID, now time.Time) error {
 	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		return errors.Join(agent.Store{}.Erased(ctx, tx, agentID, now), generation.Move(ctx, tx, generation.Texts))
+		if err := (agent.Store{}).Erased(ctx, tx, agentID, now); err != nil {
+			return err
+		}
+		return generation.Move(ctx, tx, generation.Texts)
 	})
 }
 

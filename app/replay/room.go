@@ -76,10 +76,16 @@ func (b *builder) readWorld(ctx context.Context, path string, read func(db *data
 // archive again. Publications stay. Opening the world fills it again.
 func (w *world) shrink(ctx context.Context) error {
 	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		return errors.Join(
-			(market.Store{}).DropPrices(ctx, tx), (news.Store{}).Drop(ctx, tx), signal.Drop(ctx, tx),
-			database.SetSetting(ctx, tx, shrunk, writeMoment(w.at)),
-		)
+		if err := (market.Store{}).DropPrices(ctx, tx); err != nil {
+			return err
+		}
+		if err := (news.Store{}).Drop(ctx, tx); err != nil {
+			return err
+		}
+		if err := signal.Drop(ctx, tx); err != nil {
+			return err
+		}
+		return database.SetSetting(ctx, tx, shrunk, writeMoment(w.at))
 	})
 	if err == nil {
 		err = w.app.DB.Compact(ctx)

@@ -192,11 +192,13 @@ func (b *builder) fill(ctx context.Context, w *world, add func(context.Context, 
 		return err
 	}
 	err = w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		return errors.Join(
-			(market.Store{}).Observe(ctx, tx, known.markets, known.events...),
-			(market.Store{}).AddPrices(ctx, tx, known.history),
-			(news.Store{}).Observe(ctx, tx, known.news),
-		)
+		if err := (market.Store{}).Observe(ctx, tx, known.markets, known.events...); err != nil {
+			return err
+		}
+		if err := (market.Store{}).AddPrices(ctx, tx, known.history); err != nil {
+			return err
+		}
+		return news.Store{}.Observe(ctx, tx, known.news)
 	})
 	if err != nil {
 		return fmt.Errorf("fill a world: %w", err)
@@ -219,7 +221,10 @@ func (b *builder) makeWorld(ctx context.Context, w *world, known *moment) error 
 		return err // an earlier attempt stopped after this step
 	}
 	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		return errors.Join(w.run.addAgent(ctx, tx, w.at), w.addAssignments(ctx, tx, known))
+		if err := w.run.addAgent(ctx, tx, w.at); err != nil {
+			return err
+		}
+		return w.addAssignments(ctx, tx, known)
 	})
 	if err != nil {
 		return fmt.Errorf("make a world: %w", err)
