@@ -14,6 +14,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -106,10 +107,13 @@ func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, e
 	if err != nil || board == nil {
 		return []ModelRow{}, err
 	}
-	key := modelsKey{w, board.AsOf.UnixMicro()}
+	key, kept := modelsKey{w, board.AsOf.UnixMicro(), database.ReadsReplica(ctx)}, modelsFor
+	if key.replica {
+		kept = modelsForReplica
+	}
 	rows, err := s.models.Get(ctx, key, func(ctx context.Context) ([]ModelRow, time.Time, error) {
 		rows, err := s.readModels(ctx, db, w)
-		return rows, s.now().Add(modelsFor), err
+		return rows, s.now().Add(kept), err
 	})
 	if err != nil {
 		return nil, err
@@ -140,8 +144,9 @@ func named(ctx context.Context, db bun.IDB, rows []ModelRow) ([]ModelRow, error)
 
 // modelsKey identifies the answer of Models for one build of a board.
 type modelsKey struct {
-	window Window
-	asOf   int64 // Board.AsOf in Unix microseconds
+	window  Window
+	asOf    int64 // Board.AsOf in Unix microseconds
+	replica bool
 }
 
 func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, error) {

@@ -1,10 +1,12 @@
 package leaderboard_test
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -43,6 +45,31 @@ func TestModels(t *testing.T) {
 		if models, err = w.store.Models(t.Context(), db.Reader, leaderboard.All); err != nil || models[0].BestName != "Deux" {
 			t.Errorf("after a rename: %+v, %v", models, err)
 		}
+	})
+}
+
+// TestModelsOfReplica checks that a name which was hidden leaves the models within seconds, although the replica that they
+// were read from was behind, and that the primary never shows what the replica gave.
+func TestModelsOfReplica(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		w.days(w.agent(agent{handle: "one", model: "named", days: 14}), "sport", "2026-11-01", 40, 3)
+		w.tick()
+		replica, _ := database.OnReplica(t.Context(), &database.Replica{DB: db.Reader})
+		shows := func(ctx context.Context, want string) {
+			t.Helper()
+			models, err := w.store.Models(ctx, db.Reader, leaderboard.All)
+			if err != nil || len(models) != 1 || models[0].Model != want {
+				t.Errorf("models %+v, %v, want %q", models, err, want)
+			}
+		}
+		shows(replica, "named")
+		w.exec("UPDATE board_rows SET model = 'hidden'")
+		shows(replica, "named")
+		shows(t.Context(), "hidden")
+		w.clock.move(6 * time.Second)
+		shows(replica, "hidden")
 	})
 }
 

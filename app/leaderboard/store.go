@@ -15,6 +15,9 @@ import (
 // board replaces them earlier.
 const modelsFor = time.Hour
 
+// modelsForReplica is modelsFor for models that a replica gave. It may be behind, and so name a model that was hidden since.
+const modelsForReplica = 5 * time.Second
+
 // Store reads boards and agents' records. It keeps models in memory. Its methods are safe for
 // concurrent use.
 type Store struct {
