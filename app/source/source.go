@@ -72,9 +72,9 @@ type PostSource interface {
 	Posts(ctx context.Context, ids []string) (there, deleted []string, err error)
 }
 
-// Error is a failed read. Reason is one fixed word that is safe to publish: "timeout", "refused",
-// "unreachable", "interrupted" (in the middle of a response), "too_large", "parse", "empty", "cursor", "unauthorized", "cancelled" (by the caller), or
-// "http_" with the status.
+// Error is a failed read. Reason is one fixed word that is safe to publish: "timeout", "refused", "unreachable",
+// "interrupted" (in the middle of a response), "too_large", "parse", "empty", "cursor", "unauthorized", "cancelled" (by the
+// caller), or "http_" with the status.
 type Error struct {
 	Reason string
 	// RetryAfter is the pause that the upstream asked for, or 0 if it asked for none.
