@@ -101,17 +101,17 @@ type RefusedProps struct {
 }
 
 // typed lists the texts that the admin has typed, so that they can be sent again.
-func (p *RefusedProps) typed() facts {
+func typed(form map[string]string) facts {
 	list := facts{}
-	list.addText("Handle", p.Typed["handle"])
+	list.addText("Handle", form["handle"])
 	for _, f := range agentFields {
-		list.addText(f.label, p.Typed[f.name])
+		list.addText(f.label, form[f.name])
 	}
 	for _, f := range assignmentFields {
-		list.addText(f.label, p.Typed[f.name])
+		list.addText(f.label, form[f.name])
 	}
-	list.addText("Instructions", p.Typed["instructions"])
-	list.addText("Reason", p.Typed["note"])
-	list.addText("Note", p.Typed["text"])
+	list.addText("Instructions", form["instructions"])
+	list.addText("Reason", form["note"])
+	list.addText("Note", form["text"])
 	return list
 }

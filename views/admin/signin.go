@@ -7,4 +7,5 @@ type SignInProps struct {
 	Provider          string // host of the identity provider; "" if only passwords work
 	Again             bool   // ask the provider for another account
 	Sample            bool
+	Typed             map[string]string // what the admin typed when the session had ended, by the name of the field
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
+	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
 const signInPath = "/admin/sign-in"
@@ -53,7 +54,7 @@ func (d *Site) act(h handler) fiber.Handler {
 		unlisted(c)
 		v, err := d.enter(c)
 		if errors.Is(err, domain.ErrNoSession) {
-			return problem.New(problem.CodeNotSignedIn, "Nothing was changed. Sign in at "+d.Config.BaseURL+signInPath+" and try again.")
+			return d.sessionEnded(c)
 		}
 		if err != nil {
 			return err
@@ -63,6 +64,16 @@ func (d *Site) act(h handler) fiber.Handler {
 		}
 		return d.refused(v, h(v))
 	}
+}
+
+// sessionEnded refuses an act without a session. If the form comes from our own pages, the session has ended while the
+// admin typed. The sign-in form then shows what the admin typed.
+func (d *Site) sessionEnded(c *fiber.Ctx) error {
+	if !httpserver.OwnPage(c, d.Config.BaseURL) {
+		return problem.New(problem.CodeNotSignedIn, "Nothing was changed. Sign in at "+d.Config.BaseURL+signInPath+" and try again.")
+	}
+	c.Status(problem.CodeNotSignedIn.Status)
+	return d.askToSignIn(c, views.SignInProps{Error: "Nothing was changed: your session has ended. Copy what you typed, sign in and try again.", Typed: typedIn(c)})
 }
 
 // unlisted keeps a page out of search engines.

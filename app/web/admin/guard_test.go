@@ -322,3 +322,30 @@ func TestCookiesAreSecureOverHTTPS(t *testing.T) {
 		}
 	}
 }
+
+// TestTypedTextOutlivesTheSession checks that the sign-in form shows what an admin typed when the session had ended, and
+// nothing that another site has sent.
+func TestTypedTextOutlivesTheSession(t *testing.T) {
+	t.Parallel()
+	h := open(t, openSQLite(t))
+	const note = "Copied <from> a mail of 400 words."
+	for name, c := range map[string]struct {
+		site  string
+		shown bool
+	}{"own page": {"same-origin", true}, "another site": {"cross-site", false}} {
+		b := h.signedIn("eve")
+		form := url.Values{"csrf": {b.get("/admin/agents/ada").value("csrf")}, "text": {note}}
+		h.exec("DELETE FROM admin_sessions")
+		b.header.Set("Sec-Fetch-Site", c.site)
+		r := b.do(http.MethodPost, "/admin/agents/ada/notes", form)
+		if r.status != 403 || !strings.Contains(r.body, "Nothing was changed") || strings.Contains(r.text("main"), note) != c.shown || strings.Contains(r.body, "400 words") != c.shown {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
+		}
+		if c.shown && (r.value("name") != "" || r.doc.Find(`form[action="/admin/sign-in"]`).Length() != 1) {
+			t.Errorf("%s: no form to sign in", name)
+		}
+	}
+	if n := h.count("SELECT COUNT(*) FROM agent_notes"); n != 0 {
+		t.Errorf("%d notes were stored", n)
+	}
+}

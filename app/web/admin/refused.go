@@ -33,8 +33,7 @@ func (d *Site) refused(v *visit, err error) error {
 	if !ok || v.Method() != fiber.MethodPost || (refusal.Status != 409 && refusal.Status != 422) {
 		return err
 	}
-	p := views.RefusedProps{Frame: d.frame(v, refusal.Title, ""), Detail: refusal.Detail, Back: "/admin", Typed: map[string]string{}}
-	v.Request().PostArgs().VisitAll(func(name, _ []byte) { p.Typed[string(name)] = v.form(string(name)) })
+	p := views.RefusedProps{Frame: d.frame(v, refusal.Title, ""), Detail: refusal.Detail, Back: "/admin", Typed: typedIn(v.Ctx)}
 	if t, ok := errors.AsType[target](err); ok {
 		p.Back = t.back
 		if refusal.Status == 409 && t.name != "" {
@@ -45,4 +44,11 @@ func (d *Site) refused(v *visit, err error) error {
 	}
 	v.Status(refusal.Status)
 	return show(v.Ctx, views.Refused(p))
+}
+
+// typedIn returns the fields of the form that was sent.
+func typedIn(c *fiber.Ctx) map[string]string {
+	v, typed := &visit{Ctx: c}, map[string]string{}
+	c.Request().PostArgs().VisitAll(func(name, _ []byte) { typed[string(name)] = v.form(string(name)) })
+	return typed
 }
