@@ -159,8 +159,9 @@ func (m *Markets) readTop(ctx context.Context) (got source.Markets, ended []stri
 	return got, ended, nil
 }
 
-// readRest reads by id the markets that top doesn't hold: those with open predictions first, then those that ended. missed are the forgotten
-// and inactive markets that the source seems not to know. With an error, it also returns what it has read so far.
+// readRest reads by id the markets that top doesn't hold: those with open predictions first, then those that ended.
+// missed are the forgotten and inactive markets that the source seems not to know. With an error, it also returns what it
+// has read so far.
 func (m *Markets) readRest(
 	ctx context.Context, top []market.Market, ended []string,
 ) (rest source.Markets, missed []string, err error) {

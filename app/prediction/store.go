@@ -17,9 +17,8 @@ import (
 
 // Store reads and writes predictions. It redacts the records it returns for the public; For changes the viewer.
 type Store struct {
-	viewer  agent.Viewer
-	agents  agent.Store
-	markets market.Store
+	viewer agent.Viewer
+	agents agent.Store
 }
 
 // Record is a prediction with its agent and its market.
