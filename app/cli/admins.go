@@ -46,6 +46,9 @@ type (
 )
 
 func (a *adminCreate) Run(ctx context.Context, t *remote.Terminal) error {
+	if err := makeDatabase(ctx, a.Config); err != nil {
+		return err
+	}
 	return a.withPassword(ctx, t, func(ctx context.Context, tx bun.Tx, password string) (string, error) {
 		made, err := admin.Store{}.Create(ctx, tx, audit.Shell, a.Name, password, time.Now())
 		if err != nil {

@@ -75,6 +75,9 @@ type agentCreate struct {
 }
 
 func (a *agentCreate) Run(ctx context.Context) error {
+	if err := makeDatabase(ctx, a.Config); err != nil {
+		return err
+	}
 	return moderate(ctx, a.Config, func(s *moderation.Service) error {
 		made, key, err := s.CreateAgent(
 			ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework}, a.Official,

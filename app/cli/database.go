@@ -31,9 +31,25 @@ func requireDatabase(cfg config.Config) error {
 		return nil
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no database at %s: check DATABASE_URL and the working directory; serve or migrate up makes a new one", path)
+		return fmt.Errorf("there is no database at %s: check DATABASE_URL and the working directory; serve, admin create or agent create makes a new one", path)
 	}
 	return nil
+}
+
+// makeDatabase makes a missing SQLite file and says so, for commands that may come before the first start.
+func makeDatabase(ctx context.Context, cfg config.Config) error {
+	if requireDatabase(cfg) == nil {
+		return nil
+	}
+	err := openDatabase(ctx, cfg, func(db *database.DB) error {
+		_, err := db.Migrate(ctx)
+		return err
+	})
+	if err == nil {
+		path, _ := cfg.SQLitePath()
+		fmt.Fprintln(os.Stderr, "made a new database at", path)
+	}
+	return err
 }
 
 // withDatabase is openDatabase on an existing database, with a migrated schema.

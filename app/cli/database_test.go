@@ -23,17 +23,8 @@ func TestMissingDatabase(t *testing.T) {
 		"settle rebuild": func(ctx context.Context, cfg config.Config) error {
 			return (&settleCommand{Config: cfg, Rebuild: true}).Run(ctx)
 		},
-		"admin create": func(ctx context.Context, cfg config.Config) error {
-			c := &adminCreate{}
-			c.Config, c.Name, c.Generate = cfg, "ada", true
-			return c.Run(ctx, &remote.Terminal{})
-		},
-		"admin list": func(ctx context.Context, cfg config.Config) error { return (&adminList{cfg}).Run(ctx) },
-		"agent create": func(ctx context.Context, cfg config.Config) error {
-			return (&agentCreate{Config: cfg, Name: "Ada"}).Run(ctx)
-		},
-		"migrate down":   func(ctx context.Context, cfg config.Config) error { return (&migrateDown{Config: cfg}).Run(ctx) },
-		"migrate status": func(ctx context.Context, cfg config.Config) error { return (&migrateStatus{cfg}).Run(ctx) },
+		"admin list":   func(ctx context.Context, cfg config.Config) error { return (&adminList{cfg}).Run(ctx) },
+		"migrate down": func(ctx context.Context, cfg config.Config) error { return (&migrateDown{Config: cfg}).Run(ctx) },
 		"data redact": func(ctx context.Context, cfg config.Config) error {
 			return (&redactCommand{Config: cfg, Table: archive.News, Record: "x", Reason: "ordered"}).Run(ctx)
 		},
@@ -49,6 +40,34 @@ func TestMissingDatabase(t *testing.T) {
 			}
 			if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s was made: %v", folder, err)
+			}
+		})
+	}
+}
+
+// TestNewDatabase checks that an admin and an agent can be created before the first start.
+func TestNewDatabase(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(ctx context.Context, cfg config.Config) error{
+		"admin create": func(ctx context.Context, cfg config.Config) error {
+			c := &adminCreate{}
+			c.Config, c.Name, c.Generate = cfg, "ada", true
+			return c.Run(ctx, &remote.Terminal{})
+		},
+		"agent create": func(ctx context.Context, cfg config.Config) error {
+			return (&agentCreate{Config: cfg, Name: "Ada"}).Run(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "data", "pulsecast.db")
+			cfg := config.Default()
+			cfg.LogFormat, cfg.DatabaseURL = "off", "sqlite://"+path
+			if err := run(t.Context(), cfg); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Error(err)
 			}
 		})
 	}

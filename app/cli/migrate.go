@@ -82,9 +82,6 @@ func refuseIfUsed(ctx context.Context, db *database.DB) error {
 
 // Run lists the migrations, and which of them are applied.
 func (m *migrateStatus) Run(ctx context.Context) error {
-	if err := requireDatabase(m.Config); err != nil {
-		return err
-	}
 	return openDatabase(ctx, m.Config, func(db *database.DB) error {
 		all, err := db.Migrations(ctx)
 		if err != nil {
