@@ -217,7 +217,8 @@ func (c *Config) CheckServed() error {
 	return nil
 }
 
-// checkIdentity checks that the keys of a provider are told apart, and that no setting of a provider is ignored.
+// checkIdentity refuses a provider all of whose keys would be accepted. Without a provider it refuses the settings of one,
+// which would be ignored.
 func (c *Config) checkIdentity() error {
 	if c.IdentityURL != "" {
 		if c.IdentityAudience == "" && c.IdentityScope == "" {

@@ -34,8 +34,8 @@ func NewFallback(log *slog.Logger, members ...Member) *Fallback {
 	return &Fallback{members: members, log: log}
 }
 
-// Read asks the members in order until one answers. Fallback has the errors of those before it. If all fail, the error has the Reason of the first. Its
-// RetryAfter is the shortest of the members' pauses, or 0 if a member asked for none.
+// Read asks the members in order until one answers. Fallback has the errors of those before it. If all fail, the error
+// has the Reason of the first. Its RetryAfter is the shortest of the members' pauses, or 0 if a member asked for none.
 func (f *Fallback) Read(ctx context.Context) (News, error) {
 	var errs []error
 	for i, m := range f.members {

@@ -149,9 +149,9 @@ func (c *Client) JSON(ctx context.Context, req Request, dst any) (*Response, err
 	return resp, nil
 }
 
-// Do makes a request. It tries again after a timeout, an interrupted response, a 429 or a 5xx. The pause is the one that the upstream
-// asks for, else it grows exponentially, with jitter. Every error is a *source.Error. RetryAfter is set if the
-// upstream asked for a pause.
+// Do makes a request. It tries again after a timeout, an interrupted response, a 429 or a 5xx. The pause is the one that
+// the upstream asks for, else it grows exponentially, with jitter. Every error is a *source.Error. RetryAfter is set if
+// the upstream asked for a pause.
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Deadline)
 	defer cancel()
