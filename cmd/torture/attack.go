@@ -140,12 +140,12 @@ func (s *siege) run(keys []*author) {
 	}
 	waits := make([]map[string]time.Duration, len(phases))
 	for i, p := range phases {
-		length := s.Attack / 2
-		if i == len(phases)-1 {
-			length = s.Attack
-		}
-		ctx, cancel := context.WithTimeout(s.ctx, length)
+		ctx, cancel := context.WithCancel(s.ctx)
 		var all sync.WaitGroup
+		all.Go(func() {
+			defer cancel()
+			s.last(ctx, i == len(phases)-1)
+		})
 		for range p.addresses {
 			s.addresses++
 			address, own := fmt.Sprintf("203.0.113.%d", s.addresses), keys[:attackerKeys]
@@ -154,7 +154,6 @@ func (s *siege) run(keys []*author) {
 		}
 		waits[i] = s.watch(ctx, p)
 		all.Wait()
-		cancel()
 	}
 	if s.limited.Load() == 0 { // a 503 only says that there was no place to answer
 		s.fault("no attacker ever reached its limit, %s", s.where)
@@ -162,6 +161,16 @@ func (s *siege) run(keys []*author) {
 	for i, p := range phases {
 		s.judge(p, waits[i], waits[0])
 	}
+}
+
+// last returns when a phase is over. On a slow machine the final one goes on until an attacker has reached its limit.
+func (s *siege) last(ctx context.Context, final bool) {
+	if !final {
+		pauseFor(ctx, s.Attack/2)
+		return
+	}
+	pauseFor(ctx, s.Attack)
+	s.eventually(s.patience(s.Attack), func() bool { return s.limited.Load() > 0 })
 }
 
 // judge compares the waits of a phase with the undisturbed waits, separately for each request.
@@ -199,6 +208,9 @@ func (s *siege) assault(ctx context.Context, address string, keys []*author) {
 				if a.err != nil || (a.status != 200 && a.status != 429 && a.status != 503) {
 					s.fault("an attacker's %s: %s", path, a)
 				}
+				if a.status == http.StatusTooManyRequests {
+					s.limited.Add(1)
+				}
 				if a.status == 429 || a.status == 503 {
 					pauseFor(ctx, 100*time.Millisecond)
 				}
@@ -206,7 +218,6 @@ func (s *siege) assault(ctx context.Context, address string, keys []*author) {
 		})
 	}
 	all.Wait()
-	s.limited.Add(int64(answers[http.StatusTooManyRequests]))
 	for _, status := range slices.Sorted(maps.Keys(answers)) {
 		s.count(fmt.Sprintf("attacker requests answered %d, %s", status, s.where), answers[status])
 	}

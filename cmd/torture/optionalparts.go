@@ -40,7 +40,7 @@ func takeOptionalParts(l *lab) {
 		name: "a search", path: "/api/predictions?q=", needs: []string{"database"}, kept: true, // marked if read from the replica
 		query: func(t *outages) string { return fmt.Sprintf("word%d", t.serial.Add(1)) },
 	}
-	t := &outages{lab: l, probes: append(slices.Clone(probes), search), base: n.base, key: w.key}
+	t := &outages{lab: l, probes: append(slices.Clone(probes), search), base: n.base, key: w.key, store: db.url}
 	if storeErr == nil {
 		t.beside = archiveProbes(day)
 	}

@@ -76,7 +76,8 @@ type outage struct {
 }
 
 // These limits don't grow with TORTURE_PATIENCE. A busy machine stalls now and then, so "stalls" rounds of
-// requests and "stalls" returns may exceed the first limit of a pair, but none may exceed the second.
+// requests and "stalls" returns may exceed the first limit of a pair, but none may exceed the second. What this
+// machine takes to open new connections to the database is added to a return; see reconnecting.
 const (
 	answerLimit, answerHardLimit = 1500 * time.Millisecond, 3 * time.Second // for an answer during an outage
 	returnLimit, returnHardLimit = time.Second, 2 * time.Second             // until every answer is 200 again
@@ -105,6 +106,8 @@ type outages struct {
 	serial               atomic.Int64 // in requests that no copy in memory answers
 	gaveUp               atomic.Bool  // whether a request has waited until the node gave the archive up
 	slowRounds, slowEnds int
+	// store is the address of the database; empty if its engine has no connections that an outage ends.
+	store string
 }
 
 // takeAway takes each part away under load, one after another.
@@ -124,7 +127,7 @@ func takeFromPostgres(l *lab) {
 	redis, redisURL := l.redis()
 	s.SetMarket("m", nil)
 	n := l.serve(append(l.environment(db.url, s, countingLimits...), "REDIS_URL="+redisURL))
-	t := &outages{lab: l, probes: probes, base: n.base, key: l.authors(n.base, 1)[0].key}
+	t := &outages{lab: l, probes: probes, base: n.base, key: l.authors(n.base, 1)[0].key, store: db.url}
 	t.begin()
 	freeze, thaw := db.server.Freeze, db.server.Thaw
 	list := []outage{
