@@ -80,7 +80,7 @@ func (s Store) Ranked(ctx context.Context, db bun.IDB, f Filter) (records []Reco
 	if f.byPosition(db) && f.Sort == ByCreatedAt && after != nil && after.Position == 0 {
 		return nil, "", 0, cursor.Invalid() // of a list without Words
 	}
-	looked, more, err := s.look(ctx, db, f, after)
+	looked, more, err := s.look(ctx, db, f, after, true)
 	if err != nil {
 		return nil, "", 0, err
 	}
@@ -172,8 +172,9 @@ type place struct {
 	Edge       *int64    // set by ByEdge
 	// Position is the row of SQLite's search index, which determines the order there; see rowOf.
 	Position int64
-	Fits     bool // whether it matches the filters that the walk didn't apply
-	Shown    bool // whether the viewer sees the texts by which it was found
+	Fits     bool    // whether it matches the filters that the walk didn't apply
+	Shown    bool    // whether the viewer sees the texts by which it was found
+	record   *Record // nil if the walk didn't read it
 }
 
 // compare orders places as the list does.
@@ -218,19 +219,21 @@ func (f *Filter) valued(p *place) bool {
 	return (f.Sort == ByEdge && p.Edge != nil) || (f.Sort == ByResolvedAt && !p.ResolvedAt.IsZero())
 }
 
-// inOrder reads the records of a page, in its order.
+// inOrder returns the records of a page, in its order. It reads those that the walk didn't read.
 func (s Store) inOrder(ctx context.Context, db bun.IDB, page []place) ([]Record, error) {
-	ids := make([]uuid.UUID, len(page))
+	var ids []uuid.UUID
 	for i := range page {
-		ids[i] = page[i].ID
+		if page[i].record == nil {
+			ids = append(ids, page[i].ID)
+		}
 	}
 	found, err := s.ByIDs(ctx, db, ids)
 	if err != nil {
 		return nil, err
 	}
-	records := make([]Record, 0, len(ids))
-	for _, id := range ids {
-		if r := found[id]; r != nil {
+	records := make([]Record, 0, len(page))
+	for i := range page {
+		if r := cmp.Or(page[i].record, found[page[i].ID]); r != nil {
 			records = append(records, *r)
 		}
 	}
@@ -249,7 +252,7 @@ type Reference struct {
 // reads no texts.
 func (s Store) EstablishedReferences(ctx context.Context, db bun.IDB, limit int) ([]Reference, error) {
 	f := Filter{Established: true, Sort: ByCreatedAt, Limit: limit}
-	looked, more, err := s.look(ctx, db, f, nil)
+	looked, more, err := s.look(ctx, db, f, nil, false)
 	if err != nil {
 		return nil, err
 	}

@@ -137,11 +137,27 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 	return found, nil
 }
 
-// recordRow is a prediction as read selects it, with the columns of its agent and its market.
+// recordRow is a prediction as selectRecords selects it, with the columns of its agent and its market.
 type recordRow struct {
 	Prediction
 	Author agent.Shown   `bun:"embed:author_"`
 	Linked market.Market `bun:"embed:linked_"`
+}
+
+// record returns the record of a row, redacted for the viewer.
+func (s Store) record(row *recordRow) Record {
+	r := Record{Prediction: row.Prediction, Agent: row.Author}
+	if row.Linked.ID != "" {
+		r.Market = row.Linked.UTC()
+	}
+	r.redact(s.viewer)
+	return r
+}
+
+// selectRecords makes q, which is on prediction_records AS p, select the columns of recordRow.
+func selectRecords(q *bun.SelectQuery) *bun.SelectQuery {
+	q = q.Model((*Prediction)(nil)).ColumnExpr("?TableColumns")
+	return market.JoinShown(agent.JoinShown(q, "p.agent_id", "author_"), "p.market_id", "linked_")
 }
 
 // read returns the predictions AS p that where selects, with their agents and markets, by one statement.
@@ -149,20 +165,13 @@ func (s Store) read(
 	ctx context.Context, db bun.IDB, where func(*bun.SelectQuery, *database.Planned) *bun.SelectQuery,
 ) ([]Record, error) {
 	planned := database.NewPlanned(db)
-	q := where(db.NewSelect().Model((*Prediction)(nil)).ColumnExpr("?TableColumns"), planned)
-	q = market.JoinShown(agent.JoinShown(q, "p.agent_id", "author_"), "p.market_id", "linked_")
 	var rows []recordRow
-	if err := planned.Scan(ctx, q, &rows); err != nil {
+	if err := planned.Scan(ctx, where(selectRecords(db.NewSelect()), planned), &rows); err != nil {
 		return nil, fmt.Errorf("read predictions: %w", err)
 	}
 	records := make([]Record, len(rows))
 	for i := range rows {
-		r := &rows[i]
-		records[i] = Record{Prediction: r.Prediction, Agent: r.Author}
-		if r.Linked.ID != "" {
-			records[i].Market = r.Linked.UTC()
-		}
-		records[i].redact(s.viewer)
+		records[i] = s.record(&rows[i])
 	}
 	return records, nil
 }

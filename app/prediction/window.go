@@ -37,6 +37,7 @@ type walk struct {
 	planned *database.Planned
 	rest    Filter // the filters still to check
 	texts   bool   // leave out hidden texts
+	whole   bool   // read whole records by the same statement, because the list shows almost all
 	search  bool   // the index is Postgres's word index, which has no order; see inSpans
 	// fits are the conditions for rest. shown are those under which the viewer sees the texts that matched; see check.
 	fits, shown []condition
@@ -149,10 +150,20 @@ func (f *Filter) column() string {
 // plan begins a query whose plan suits every value: a search, or the newest predictions. Other lists may need
 // another index for a frequent value than for a rare one.
 func (f *Filter) plan(db bun.IDB) *database.Planned {
-	if f.inIndexOfWords(db) || (!f.narrows() && f.Sort == ByCreatedAt) {
+	if f.plansOnce(db) {
 		return database.NewPlanned(db)
 	}
 	return &database.Planned{}
+}
+
+func (f *Filter) plansOnce(db bun.IDB) bool {
+	return f.inIndexOfWords(db) || (!f.narrows() && f.Sort == ByCreatedAt)
+}
+
+// readsWhole reports whether one statement that walks and reads the records costs less than two. On SQLite, where a
+// second statement needs no message to a server, it costs more; see docs/decisions/0011-speed.md.
+func (f *Filter) readsWhole(db bun.IDB) bool {
+	return database.IsPostgres(db) && f.plansOnce(db) && !f.ranked()
 }
 
 // begin sets the order of the walk and continues it after a place.
@@ -199,9 +210,11 @@ func (f *Filter) byPosition(db bun.IDB) bool { return f.Words != "" && !database
 // look walks along the index for f. It returns the places it looked at, in the order of the list, and whether
 // there may be more.
 //
+// With whole, it may read the records by the same statement.
+//
 // It doesn't count or return predictions whose hidden texts matched, so that neither the page nor its cursor depends
 // on such a match. Only if there are more than mostForHidden of them, the last place is one of them.
-func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (looked []place, more bool, err error) {
+func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place, whole bool) (looked []place, more bool, err error) {
 	if !f.lists() {
 		return nil, false, nil
 	}
@@ -211,7 +224,8 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 			spare = max(spare, moreForHidden)
 		}
 		limit := w.looksAt()
-		all, err := w.places(ctx, db, after, limit+spare)
+		w.whole = whole && spare <= moreForHidden && f.readsWhole(db) && !w.rest.narrows()
+		all, err := s.places(ctx, db, w, after, limit+spare)
 		if err != nil {
 			return nil, false, fmt.Errorf("list predictions: %w", err)
 		}
@@ -252,7 +266,7 @@ func (w *walk) looksAt() int {
 }
 
 // places returns the next places along the index, at most limit, in the order of the walk.
-func (w *walk) places(ctx context.Context, db bun.IDB, after *place, limit int) (list []place, err error) {
+func (s Store) places(ctx context.Context, db bun.IDB, w *walk, after *place, limit int) (list []place, err error) {
 	f, q := w.list, w.SelectQuery
 	if w.search {
 		if q, err = f.inSpans(ctx, db, w.planned, after, limit); err != nil {
@@ -262,17 +276,12 @@ func (w *walk) places(ctx context.Context, db bun.IDB, after *place, limit int) 
 		w.begin(db, after)
 		q.Limit(int64(limit))
 	}
-	if len(w.fits)+len(w.shown) == 0 && !f.ranked() {
-		q.ColumnExpr("TRUE AS fits, TRUE AS shown")
+	if w.whole {
+		list, err = s.wholePlaces(ctx, db, w, q)
 	} else {
-		q = db.NewSelect().TableExpr("(?) AS w", q).ColumnExpr("w.*")
-		if f.ranked() {
-			q.ColumnExpr("("+ofResult+") AS ?", bun.Ident("s."+f.column()), bun.Ident(f.column()))
-		}
-		meet(q, "fits", w.fits)
-		meet(q, "shown", w.shown)
+		err = w.planned.Scan(ctx, w.judged(db, q), &list)
 	}
-	if err := w.planned.Scan(ctx, q, &list); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	order := f.Sort
@@ -280,6 +289,37 @@ func (w *walk) places(ctx context.Context, db bun.IDB, after *place, limit int) 
 		order = ByCreatedAt // the newest are ranked
 	}
 	slices.SortFunc(list, func(a, b place) int { return a.compare(&b, order) })
+	return list, nil
+}
+
+// judged adds to the places of q whether they fit and are shown.
+func (w *walk) judged(db bun.IDB, q *bun.SelectQuery) *bun.SelectQuery {
+	if len(w.fits)+len(w.shown) == 0 && !w.list.ranked() {
+		return q.ColumnExpr("TRUE AS fits, TRUE AS shown")
+	}
+	q = db.NewSelect().TableExpr("(?) AS w", q).ColumnExpr("w.*")
+	if w.list.ranked() {
+		q.ColumnExpr("("+ofResult+") AS ?", bun.Ident("s."+w.list.column()), bun.Ident(w.list.column()))
+	}
+	meet(q, "fits", w.fits)
+	meet(q, "shown", w.shown)
+	return q
+}
+
+// wholePlaces reads the places of q together with their records.
+func (s Store) wholePlaces(ctx context.Context, db bun.IDB, w *walk, q *bun.SelectQuery) ([]place, error) {
+	var rows []recordRow
+	read := selectRecords(db.NewSelect().ModelTableExpr("(?) AS w CROSS JOIN prediction_records AS p", q)).
+		Where("p.agent_id = w.agent_id").Where("p.id = w.id")
+	if err := w.planned.Scan(ctx, read, &rows); err != nil {
+		return nil, err
+	}
+	list := make([]place, len(rows))
+	for i := range rows {
+		r := s.record(&rows[i])
+		shown := !w.texts || s.viewer.Admin || !r.Hidden
+		list[i] = place{AgentID: r.AgentID, ID: r.ID, Fits: true, Shown: shown, record: &r}
+	}
 	return list, nil
 }
 
