@@ -86,11 +86,11 @@ func (b *bench) freeze() {
 func (b *bench) Top(context.Context, int) (source.Markets, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	list := slices.Clone(b.markets)
+	list, at := slices.Clone(b.markets), b.now()
 	for i := range list {
-		list[i].ObservedAt = b.now()
+		list[i].ObservedAt = at
 	}
-	return source.Markets{Markets: list, ObservedAt: b.now()}, nil
+	return source.Markets{Markets: list, ObservedAt: at}, nil
 }
 
 func (b *bench) ByID(context.Context, []string) (source.Markets, error) { return source.Markets{}, nil }
