@@ -55,6 +55,14 @@ func stop(t *testing.T, w *Worker) {
 	}
 }
 
+// stopIdle stops a worker of a bubble between two of its queries. If it ended one, the driver would wait in fake time for
+// its request to cancel, and fake time doesn't pass while another goroutine waits for the driver.
+func stopIdle(t *testing.T, w *Worker) {
+	t.Helper()
+	synctest.Wait()
+	stop(t, w)
+}
+
 // counted returns a job that sends the time of each run.
 func counted(interval time.Duration, runs chan time.Time, result func() (time.Duration, error)) Job {
 	return Job{Name: "job", Interval: interval, Run: func(ctx context.Context) (time.Duration, error) {
@@ -86,7 +94,7 @@ func TestRunsAtItsInterval(t *testing.T) {
 			}
 			last = at
 		}
-		stop(t, w)
+		stopIdle(t, w)
 	})
 }
 
@@ -109,7 +117,7 @@ func TestALeaseOfTheFutureIsTaken(t *testing.T) {
 		case <-time.After(2 * job.Interval):
 			t.Error("the job doesn't run")
 		}
-		stop(t, w)
+		stopIdle(t, w)
 	})
 }
 
@@ -129,8 +137,8 @@ func TestADeadHolderIsReplacedWithinTwoIntervals(t *testing.T) {
 		if took := (<-runs).Sub(died); took < job.life() || took > 2*job.Interval {
 			t.Errorf("the lease was taken over after %s", took)
 		}
-		stop(t, a)
-		stop(t, b)
+		stopIdle(t, a)
+		stopIdle(t, b)
 	})
 }
 
@@ -157,12 +165,12 @@ func TestOnlyOneWorkerRunsAJobAndStoppingHandsOver(t *testing.T) {
 		if aRuns.Load() < 10 || bRuns.Load() != 0 {
 			t.Errorf("a ran %d times and b %d times, want at least 10 and 0", aRuns.Load(), bRuns.Load())
 		}
-		stop(t, a)
+		stopIdle(t, a)
 		time.Sleep(2 * time.Second)
 		if running.Load() != 1 {
 			t.Error("b didn't take over at once")
 		}
-		stop(t, b)
+		stopIdle(t, b)
 		n, err := db.NewSelect().Model((*lease)(nil)).Count(t.Context())
 		if n != 0 || err != nil {
 			t.Errorf("%d leases are left (error %v), want 0", n, err)
@@ -203,13 +211,13 @@ func TestAJobIsHandedOver(t *testing.T) {
 		if n := others.Load(); n < 50 {
 			t.Errorf("the other node ran the job %d times within 10 minutes", n)
 		}
-		stop(t, b)
+		stopIdle(t, b)
 		select {
 		case <-runs:
 		case <-time.After(time.Minute):
 			t.Error("the job doesn't run on the node that is left")
 		}
-		stop(t, a)
+		stopIdle(t, a)
 	})
 }
 
@@ -226,8 +234,8 @@ func TestAFailingJobPassesToAnotherNode(t *testing.T) {
 		a.Start(t.Context())
 		began := <-runs
 		b.Start(t.Context())
-		defer stop(t, a)
-		defer stop(t, b)
+		defer stopIdle(t, a)
+		defer stopIdle(t, b)
 		select {
 		case at := <-others:
 			if took := at.Sub(began); took < 20*time.Second {
@@ -285,7 +293,7 @@ func TestPassingKeepsTheBackoff(t *testing.T) {
 					t.Errorf("only %d of %d nodes tried", took, nodes)
 				}
 				for _, w := range workers {
-					stop(t, w)
+					stopIdle(t, w)
 				}
 			})
 		})
@@ -317,7 +325,7 @@ func TestALostLeaseCutsTheRunOff(t *testing.T) {
 		if took := time.Since(lostAt); took < 50*time.Second {
 			t.Errorf("the job ran again after %s, want at least 50s", took)
 		}
-		stop(t, w)
+		stopIdle(t, w)
 	})
 }
 
@@ -353,7 +361,7 @@ func TestFailuresBackOffAndRecover(t *testing.T) {
 			}
 			last = at
 		}
-		stop(t, w)
+		stopIdle(t, w)
 	})
 }
 
@@ -371,7 +379,7 @@ func TestATimeoutEndsARun(t *testing.T) {
 		if d := <-took; d != 5*time.Second {
 			t.Errorf("took %s", d)
 		}
-		stop(t, w)
+		stopIdle(t, w)
 	})
 }
 
