@@ -147,8 +147,7 @@ func (f *Filter) column() string {
 	return map[Sort]string{ByResolvedAt: "resolved_at", ByEdge: "edge"}[f.Sort]
 }
 
-// plan begins a query whose plan suits every value: a search, or the newest predictions. Other lists may need
-// another index for a frequent value than for a rare one.
+// plan begins a query on the walk.
 func (f *Filter) plan(db bun.IDB) *database.Planned {
 	if f.plansOnce(db) {
 		return database.NewPlanned(db)
@@ -156,6 +155,8 @@ func (f *Filter) plan(db bun.IDB) *database.Planned {
 	return &database.Planned{}
 }
 
+// plansOnce reports whether one plan of the walk suits every value: that of a search, and of the newest predictions.
+// Other lists may need another index for a frequent value than for a rare one.
 func (f *Filter) plansOnce(db bun.IDB) bool {
 	return f.inIndexOfWords(db) || (!f.narrows() && f.Sort == ByCreatedAt)
 }

@@ -162,8 +162,8 @@ func (t *outages) recover(o outage) {
 func (t *outages) round() int { return len(t.probes) + len(t.beside) }
 
 // reconnecting returns the time in which the database opens a connection for every request of a round, at once and
-// without the node. After an outage the node has to wait for that, and it takes 20 ms on some machines and half a
-// second on others.
+// without the node. After an outage the node has to wait for that. On a virtual machine where starting a process is
+// slow, it took half a second.
 func (t *outages) reconnecting() time.Duration {
 	began := time.Now()
 	var all sync.WaitGroup
