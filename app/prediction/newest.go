@@ -49,15 +49,15 @@ func newestBy(db bun.IDB, agents []uuid.UUID, perAgent int) *bun.RawQuery {
 // SelectNewestSettled selects predictions of an agent that were scored against a baseline. It looks only at
 // the most recently settled ones, limit at most. It has the columns of Prediction without texts.
 func SelectNewestSettled(db bun.IDB, agentID uuid.UUID, limit int) *bun.SelectQuery {
-	newest := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id").
+	newest := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id", "r.baseline", "r.baseline_before",
+		"r.baseline_after", "r.baseline_previous", "r.before_bid", "r.before_ask", "r.after_bid", "r.after_ask", "r.median_bid",
+		"r.median_ask", "r.weight_index", "r.resolution_value", "r.edge", "r.status", "r.baseline_state").
 		Where("r.agent_id = ?", agentID).Where("r.resolved_at IS NOT NULL").
 		OrderExpr("r.resolved_at DESC, r.id DESC").Limit(int64(limit))
-	return db.NewSelect().TableExpr("(?) AS newest", newest).
-		Join("JOIN prediction_records AS p ON p.agent_id = newest.agent_id AND p.id = newest.id").
-		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at",
-			"p.scheduled_close_at", "p.baseline", "p.baseline_before", "p.baseline_after", "p.baseline_previous", "p.before_bid",
-			"p.before_ask", "p.after_bid", "p.after_ask", "p.median_bid", "p.median_ask", "p.weight_index", "p.resolution_value", "p.edge").
-		Where("p.status = ?", Resolved).Where("p.baseline_state = ?", Fixed)
+	return db.NewSelect().TableExpr("(?) AS r", newest).
+		Join("JOIN predictions AS p ON p.agent_id = r.agent_id AND p.id = r.id").
+		Column("r.*", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at", "p.scheduled_close_at").
+		Where("r.status = ?", Resolved).Where("r.baseline_state = ?", Fixed)
 }
 
 // Latest is an agent's latest prediction on a market.
