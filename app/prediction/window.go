@@ -21,7 +21,7 @@ import (
 
 // window is how many predictions a page looks at if it must check filters or sort them. windowApart is the
 // number for a list by edge or resolution and for a search, whose rows lie far apart and cost more.
-// moreForHidden is how many more a page looks at if some texts may be hidden, and mostForHidden if these didn't
+// moreForHidden is how many more a page looks at if some texts were hidden, and mostForHidden if these didn't
 // suffice.
 const (
 	window        = 300
@@ -219,36 +219,36 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place, who
 	if !f.lists() {
 		return nil, false, nil
 	}
-	for spare := 0; ; spare = mostForHidden {
+	var all []place
+	limit, full := 0, false
+	for _, spare := range []int{0, moreForHidden, mostForHidden} {
 		w := f.walk(db)
-		if s.check(w); len(w.shown) > 0 {
-			spare = max(spare, moreForHidden)
-		}
-		limit := w.looksAt()
-		w.whole = whole && spare <= moreForHidden && f.readsWhole(db) && !w.rest.narrows()
-		all, err := s.places(ctx, db, w, after, limit+spare)
-		if err != nil {
+		s.check(w)
+		limit = w.looksAt()
+		w.whole = whole && spare < mostForHidden && f.readsWhole(db) && !w.rest.narrows()
+		if all, err = s.places(ctx, db, w, after, limit+spare); err != nil {
 			return nil, false, fmt.Errorf("list predictions: %w", err)
 		}
 		looked = slices.DeleteFunc(slices.Clone(all), func(at place) bool { return !at.Shown })
-		switch full := len(all) == limit+spare; {
-		case len(looked) >= limit:
-			if more = true; f.ranked() {
-				limit = window // one more than it ranks tells whether older ones are left out
-			}
-			looked = looked[:limit]
-		case full && spare == moreForHidden:
-			continue
-		case full:
-			if more = true; !f.ranked() {
-				last := all[len(all)-1]
-				last.Fits = last.Fits && last.Shown
-				looked = append(looked, last)
-			}
+		if full = len(all) == limit+spare; !full || len(looked) >= limit {
+			break
 		}
-		slices.SortFunc(looked, func(a, b place) int { return a.compare(&b, f.Sort) })
-		return looked, more, nil
 	}
+	switch {
+	case len(looked) >= limit:
+		if more = true; f.ranked() {
+			limit = window // one more than it ranks tells whether older ones are left out
+		}
+		looked = looked[:limit]
+	case full:
+		if more = true; !f.ranked() {
+			last := all[len(all)-1]
+			last.Fits = last.Fits && last.Shown
+			looked = append(looked, last)
+		}
+	}
+	slices.SortFunc(looked, func(a, b place) int { return a.compare(&b, f.Sort) })
+	return looked, more, nil
 }
 
 // looksAt returns how many predictions a page looks at, apart from hidden ones.
