@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/signal"
@@ -98,7 +99,7 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	const list = "signal list"
-	contenders := []contender{n.get(list, n.signals())}
+	contenders := []contender{n.get(list, n.signals()), n.get(compressedName(list), n.signals().compressed())}
 	for _, page := range pages {
 		if err := n.warm(ctx, page.want); err != nil {
 			return nil, err
@@ -110,13 +111,14 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 		}
 		defer bare.Stop()
 		same := want{address: bare.Address, path: "/", contains: page.want.contains}
-		contenders = append(contenders, n.get(page.name, page.want), busy, n.get(bareName(page.name), same))
+		contenders = append(contenders, n.get(page.name, page.want), busy, n.get(bareName(page.name), same),
+			n.get(compressedName(page.name), page.want.compressed()))
 	}
 	all, err := b.compare(ctx, contenders)
 	if err != nil {
 		return nil, err
 	}
-	var quiet, busy, latency []row
+	var quiet, compressed, busy, latency []row
 	for _, page := range pages {
 		b.floors = append(b.floors, row{
 			what: "`" + page.name + "`", ours: all.rates(page.name), reference: named("fasthttp, same bytes", all.rates(bareName(page.name))),
@@ -124,6 +126,9 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 		name, with := "`"+page.name+"`", busyName(page.name)
 		failed := all.slower(with)
 		quiet = append(quiet, row{what: name, ours: all.rates(page.name), reference: all.rates(list), target: atLeast(.7)})
+		compressed = append(compressed, row{
+			what: name + ", gzip", ours: all.rates(compressedName(page.name)), reference: all.rates(compressedName(list)), target: atLeast(.7),
+		})
 		busy = append(busy, row{
 			what: name + " while 200/s are published", ours: all.rates(with),
 			reference: named("nothing changing", all.rates(page.name)), target: atLeast(.5), failed: failed,
@@ -132,7 +137,7 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 			what: name + " while 200/s are published, p99", ours: all.latencies(with), target: atMost(20), failed: failed,
 		})
 	}
-	return append(append(quiet, busy...), latency...), nil
+	return slices.Concat(quiet, compressed, busy, latency), nil
 }
 
 // bareOf serves a page's answer with fasthttp.
@@ -143,6 +148,9 @@ func (b *bench) bareOf(ctx context.Context, n *node, p page) (*run.Process, erro
 	}
 	return b.startBare(ctx, &recordedAnswer{Header: ownHeader(answer.header), ETag: answer.header.Get("ETag"), Plain: answer.body})
 }
+
+// compressedName names what usual clients ask for, who accept gzip.
+func compressedName(page string) string { return page + ", gzip" }
 
 func bareName(page string) string { return page + " by fasthttp" }
 

@@ -89,8 +89,7 @@ func (n *node) recordSignals(ctx context.Context) (*recordedAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	compressed := n.signals()
-	compressed.header = []string{"Accept-Encoding: gzip"}
+	compressed := n.signals().compressed()
 	packed, err := compressed.fetch(ctx)
 	if err != nil {
 		return nil, err
@@ -118,7 +117,7 @@ func ownHeader(header http.Header) (own [][2]string) {
 func signalsBy(ctx context.Context, w want, way string, recorded *recordedAnswer) (want, error) {
 	switch way {
 	case "gzip":
-		w.header = []string{"Accept-Encoding: gzip"}
+		w = w.compressed()
 	case "304":
 		first, err := w.fetch(ctx)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,6 +41,12 @@ func (w want) headers() []string {
 // whileChanging returns the same request for an answer whose length changes.
 func (w want) whileChanging() want {
 	w.changing = true
+	return w
+}
+
+// compressed returns the same request for the answer in gzip.
+func (w want) compressed() want {
+	w.header = append(slices.Clone(w.header), "Accept-Encoding: gzip")
 	return w
 }
 
