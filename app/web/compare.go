@@ -20,25 +20,27 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 		Layout: s.frame("Compare", "Two agents on the events that both forecast.", "/compare", "/leaderboard"),
 	}
 	p.Layout.NoIndex = at.narrowed()
-	board, err := s.onTheBoard(c)
+	board, more, err := s.onTheBoard(c)
 	if err != nil {
 		return err
 	}
+	p.Typed, p.WantedA, p.WantedB = more, at.get("a"), at.get("b")
 	for _, x := range board {
 		p.Agents = append(p.Agents, x.Agent)
 	}
 	var who [2]*agent.Agent
 	var chosen []components.Agent // that may be offered
 	for i, name := range []string{"a", "b"} {
-		handle := at.get(name)
-		if handle == "" {
+		wanted := at.get(name)
+		if wanted == "" {
 			continue
 		}
-		if who[i], err = s.findAgent(c.UserContext(), handle); err != nil {
+		var wrong string
+		if who[i], wrong, err = s.agentNamed(c, wanted); err != nil {
 			return err
 		}
 		if who[i] == nil {
-			p.Wrong = "There is no agent " + handle + "."
+			p.Wrong = wrong
 			continue
 		}
 		side, err := s.side(c, who[i])
@@ -63,6 +65,24 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 	}
 	p.Agents = withChosen(p.Agents, chosen)
 	return show(c, pages.Compare(p))
+}
+
+// agentNamed returns the agent with a handle, or else the only one whose handle or name contains the text. If there is
+// none, or more than one, it returns nil and says what is wrong.
+func (s *Site) agentNamed(c *fiber.Ctx, text string) (found *agent.Agent, wrong string, err error) {
+	if found, err = s.findAgent(c.UserContext(), text); found != nil || err != nil {
+		return found, "", err
+	}
+	list, _, err := s.agents.List(c.UserContext(), s.DB.Reader, agent.Filter{Kind: agent.Ordinary, Listed: true, Q: text, Limit: 2})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(list) == 0:
+		return nil, "No agent has “" + text + "” in its handle or name.", nil
+	case len(list) > 1:
+		return nil, "Several agents have “" + text + "” in their handle or name. Type the whole handle of one.", nil
+	}
+	return list[0], "", nil
 }
 
 // namesOf returns the names of agents as one text: "Harbor Pilot and Slow Lantern".
@@ -155,15 +175,14 @@ func ofOneModel(board []listed) (a, b components.Agent, ok bool) {
 	return a, b, false
 }
 
-// onTheBoard returns the agents to choose from: those at the top of the board.
-func (s *Site) onTheBoard(c *fiber.Ctx) ([]listed, error) {
+// onTheBoard returns the agents to choose from: those at the top of the board. more is whether there are others.
+func (s *Site) onTheBoard(c *fiber.Ctx) (list []listed, more bool, err error) {
 	page, err := s.Leaderboard.Read(
 		c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: boardSize},
 	)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var out []listed
 	for i := range page.Entries {
 		e := &page.Entries[i]
 		if e.Reference {
@@ -173,9 +192,9 @@ func (s *Site) onTheBoard(c *fiber.Ctx) ([]listed, error) {
 		if e.Rank != nil {
 			x.rank = *e.Rank
 		}
-		out = append(out, x)
+		list = append(list, x)
 	}
-	return out, nil
+	return list, page.Next != "", nil
 }
 
 func (s *Site) side(c *fiber.Ctx, a *agent.Agent) (*pages.Side, error) {
