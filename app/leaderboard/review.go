@@ -65,8 +65,8 @@ type settledRow struct {
 }
 
 // readSettled reads the predictions for a review, in order of publication.
-func (s *Store) readSettled(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]settledRow, error) {
-	var rows []settledRow
+func (s *Store) readSettled(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]*settledRow, error) {
+	var rows []*settledRow
 	err := db.NewSelect().TableExpr("(?) AS p", prediction.SelectNewestSettled(db, agentID, MaxReviewed)).
 		Join("JOIN (?) AS c ON c.event_key = p.event_key", settlement.SelectClusters(db, agentID)).
 		ColumnExpr("p.*, c.category AS cluster_category, c.day AS cluster_day").
@@ -75,15 +75,14 @@ func (s *Store) readSettled(ctx context.Context, db bun.IDB, agentID uuid.UUID) 
 }
 
 // settledOf converts rows for package score.
-func settledOf(rows []settledRow) []score.Settled {
+func settledOf(rows []*settledRow) []score.Settled {
 	type side struct {
 		market  string
 		outcome int
 	}
 	last, latest := map[side]int{}, map[string]int{}
 	list := make([]score.Settled, len(rows))
-	for i := range rows {
-		r := &rows[i]
+	for i, r := range rows {
 		on := side{r.MarketID, *r.OutcomeIndex}
 		list[i] = score.Settled{
 			P: r.Confidence, Q: *r.Baseline, Y: *r.ResolutionValue, Bounds: r.Bounds(), Index: *r.WeightIndex, Previous: -1,
@@ -114,15 +113,15 @@ func horizon(p *prediction.Prediction) time.Duration {
 }
 
 // addCalls reads the records of the best and the worst predictions.
-func (r *Review) addCalls(ctx context.Context, db bun.IDB, viewer agent.Viewer, rows []settledRow) error {
-	slices.SortFunc(rows, func(a, b settledRow) int {
+func (r *Review) addCalls(ctx context.Context, db bun.IDB, viewer agent.Viewer, rows []*settledRow) error {
+	slices.SortFunc(rows, func(a, b *settledRow) int {
 		return cmp.Or(cmp.Compare(*b.Edge, *a.Edge), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 	n := min(maxCalls, len(rows))
 	best, worst := slices.Clone(rows[:n]), slices.Clone(rows[len(rows)-n:])
 	slices.Reverse(worst)
-	best = slices.DeleteFunc(best, func(p settledRow) bool { return *p.Edge <= 0 })
-	worst = slices.DeleteFunc(worst, func(p settledRow) bool { return *p.Edge >= 0 })
+	best = slices.DeleteFunc(best, func(p *settledRow) bool { return *p.Edge <= 0 })
+	worst = slices.DeleteFunc(worst, func(p *settledRow) bool { return *p.Edge >= 0 })
 	var ids []uuid.UUID
 	for _, p := range slices.Concat(best, worst) {
 		ids = append(ids, p.ID)
@@ -135,7 +134,7 @@ func (r *Review) addCalls(ctx context.Context, db bun.IDB, viewer agent.Viewer, 
 	return nil
 }
 
-func recordsOf(rows []settledRow, found map[uuid.UUID]*prediction.Record) []prediction.Record {
+func recordsOf(rows []*settledRow, found map[uuid.UUID]*prediction.Record) []prediction.Record {
 	out := make([]prediction.Record, 0, len(rows))
 	for _, p := range rows {
 		if r := found[p.ID]; r != nil {

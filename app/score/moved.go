@@ -37,19 +37,19 @@ func moved(list []Settled, share float64) []Settled {
 	return out
 }
 
-// newMove returns what moving every confidence in list by a share would have earned. own holds the
-// bets of the original predictions.
-func newMove(list []Settled, own []eventBet, share float64) Move {
-	bets, gains := make([]eventBet, len(list)), make([]eventBet, len(list))
-	for i, s := range moved(list, share) {
-		bets[i] = s.bet(Bet(s.P, s.Q, s.Y, s.Index))
+// move returns what moving every confidence by a share would have earned. own holds the bets of the
+// original predictions.
+func (s *sheet) move(own []eventBet, share float64) Move {
+	bets, gains := make([]eventBet, len(own)), make([]eventBet, len(own))
+	for i, to := range moved(s.list, share) {
+		bets[i] = s.bet(i, Bet(to.P, to.Q, to.Y, to.Index))
 		// The stake and the spread of the gain are those of the moved confidence against the
 		// original one.
-		gain := Bet(s.P, list[i].P, s.Y, s.Index)
+		gain := Bet(to.P, s.list[i].P, to.Y, to.Index)
 		gain.C = bets[i].C - own[i].C
-		gains[i] = s.bet(gain)
+		gains[i] = s.bet(i, gain)
 	}
-	m := Move{Share: share, Slice: newSlice(bets)}
-	m.Gain, _ = sumsOf(gains)
+	m := Move{Share: share, Slice: s.slice(bets)}
+	m.Gain, _ = s.sum(gains)
 	return m
 }

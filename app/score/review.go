@@ -93,17 +93,19 @@ var (
 // NewReview reviews an agent's settled predictions, which must be in order of publication. It
 // leaves out slices without predictions.
 func NewReview(list []Settled) Review {
+	sheet := newSheet(list)
 	own := make([]eventBet, len(list))
-	for i, s := range list {
-		own[i] = s.bet(Bet(s.P, s.Q, s.Y, s.Index))
+	for i := range list {
+		s := &list[i]
+		own[i] = sheet.bet(i, Bet(s.P, s.Q, s.Y, s.Index))
 	}
-	r := Review{All: newSlice(own)}
-	r.Categories = slicesBy(list, own, func(s *Settled) Slice { return Slice{Category: s.Category} })
+	r := Review{All: sheet.slice(own)}
+	r.Categories = sheet.slicesBy(own, func(s *Settled) Slice { return Slice{Category: s.Category} })
 	slices.SortStableFunc(r.Categories, func(a, b Slice) int { return cmp.Compare(b.Sums.N, a.Sums.N) })
-	r.Horizons = slicesBy(list, own, func(s *Settled) Slice { return horizonSlice(s.Horizon) })
-	r.Distances = slicesBy(list, own, func(s *Settled) Slice { return between(reviewDistances, float64(distance(s.P, s.Q))/pointScale) })
+	r.Horizons = sheet.slicesBy(own, func(s *Settled) Slice { return horizonSlice(s.Horizon) })
+	r.Distances = sheet.slicesBy(own, func(s *Settled) Slice { return between(reviewDistances, float64(distance(s.P, s.Q))/pointScale) })
 	for _, share := range ReviewMoves {
-		r.Moves = append(r.Moves, newMove(list, own, share))
+		r.Moves = append(r.Moves, sheet.move(own, share))
 	}
 	r.judge()
 	return r
@@ -190,31 +192,64 @@ func between(lows []float64, value float64) Slice {
 	return Slice{Low: lows[0], High: lows[1]}
 }
 
+// sheet adds up the predictions of a review. A review adds up the same events many times, so their keys and days are
+// replaced by numbers once.
+type sheet struct {
+	list   []Settled
+	events []int // of each prediction, the number of its event
+	days   []int // of each event, the number of its day
+
+	clusters []Cluster // by event, empty between two sums
+	touched  []bool    // by event, false between two sums
+	blocks   []Tally   // by day, empty between two sums
+}
+
+func newSheet(list []Settled) *sheet {
+	s := &sheet{list: list, events: make([]int, len(list))}
+	events, days := map[string]int{}, map[string]int{}
+	for i := range list {
+		event, known := events[list[i].Event]
+		if !known {
+			event = len(events)
+			events[list[i].Event] = event
+			s.days = append(s.days, 0)
+		}
+		day, known := days[list[i].Day]
+		if !known {
+			day = len(days)
+			days[list[i].Day] = day
+		}
+		s.events[i], s.days[event] = event, day
+	}
+	s.clusters, s.touched, s.blocks = make([]Cluster, len(events)), make([]bool, len(events)), make([]Tally, len(days))
+	return s
+}
+
 // eventBet is the cluster that one prediction adds to its event.
 type eventBet struct {
-	event, day string
+	event int
 	Cluster
 }
 
-func (s *Settled) bet(c Cluster) eventBet { return eventBet{s.Event, s.Day, c} }
+func (s *sheet) bet(i int, c Cluster) eventBet { return eventBet{s.events[i], c} }
 
 // slicesBy sums up predictions by their slices, in order of Category and Low.
-func slicesBy(list []Settled, bets []eventBet, of func(*Settled) Slice) []Slice {
+func (s *sheet) slicesBy(bets []eventBet, of func(*Settled) Slice) []Slice {
 	type key struct {
 		category  string
 		low, high float64
 	}
 	parts := map[key][]eventBet{}
-	for i := range list {
-		s := of(&list[i])
-		k := key{s.Category, s.Low, s.High}
+	for i := range s.list {
+		part := of(&s.list[i])
+		k := key{part.Category, part.Low, part.High}
 		parts[k] = append(parts[k], bets[i])
 	}
 	out := make([]Slice, 0, len(parts))
 	for k, part := range parts {
-		s := newSlice(part)
-		s.Category, s.Low, s.High = k.category, k.low, k.high
-		out = append(out, s)
+		made := s.slice(part)
+		made.Category, made.Low, made.High = k.category, k.low, k.high
+		out = append(out, made)
 	}
 	slices.SortFunc(out, func(a, b Slice) int {
 		return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.Low, b.Low))
@@ -222,27 +257,32 @@ func slicesBy(list []Settled, bets []eventBet, of func(*Settled) Slice) []Slice 
 	return out
 }
 
-func newSlice(bets []eventBet) Slice {
-	sums, days := sumsOf(bets)
+func (s *sheet) slice(bets []eventBet) Slice {
+	sums, days := s.sum(bets)
 	return Slice{Predictions: len(bets), Days: days, Sums: sums}
 }
 
-// sumsOf adds up bets as the ranking does: to one cluster for each event, and to blocks by day. It
+// sum adds up bets as the ranking does: to one cluster for each event, and to blocks by day. It
 // also returns the number of days.
-func sumsOf(bets []eventBet) (s Sums, days int) {
-	clusters, dayOf := map[string]Cluster{}, map[string]string{}
-	for _, b := range bets {
-		clusters[b.event], dayOf[b.event] = clusters[b.event].Plus(b.Cluster), b.day
+func (s *sheet) sum(bets []eventBet) (total Sums, days int) {
+	for i := range bets {
+		b := &bets[i]
+		s.clusters[b.event], s.touched[b.event] = s.clusters[b.event].Plus(b.Cluster), true
 	}
-	blocks := map[string]Tally{}
-	for event, c := range clusters {
-		s.Add(c)
-		block := blocks[dayOf[event]]
-		block.Add(c.C)
-		blocks[dayOf[event]] = block
+	for event, touched := range s.touched {
+		if touched {
+			total.Add(s.clusters[event])
+			s.blocks[s.days[event]].Add(s.clusters[event].C)
+		}
 	}
-	for _, block := range blocks {
-		s.Days.Add(block.N, block.S)
+	for _, block := range s.blocks {
+		if block.N > 0 {
+			total.Days.Add(block.N, block.S)
+			days++
+		}
 	}
-	return s, len(blocks)
+	clear(s.clusters)
+	clear(s.touched)
+	clear(s.blocks)
+	return total, days
 }

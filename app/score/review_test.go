@@ -126,6 +126,76 @@ func TestReviewWorked(t *testing.T) {
 	}
 }
 
+// randomSettled returns n predictions on about half as many events, which close on about a tenth as many days.
+func randomSettled(n int, seed uint64) []score.Settled {
+	r := rand.New(rand.NewPCG(seed, 2))
+	list, index := make([]score.Settled, n), map[int]int{}
+	for i := range list {
+		event := r.IntN(n/2 + 1)
+		q := float64(1+r.IntN(9_999)) / 10_000
+		list[i] = score.Settled{
+			P: float64(1+r.IntN(9_999)) / 10_000, Q: q, Y: float64(r.IntN(2)), Bounds: score.Bounds{Before: view(q, q)}, Index: index[event], Previous: -1,
+			Event: strconv.Itoa(event), Category: "c" + strconv.Itoa(event%4), Day: fmt.Sprint("day ", event%(n/10+1)), Horizon: time.Duration(r.IntN(4000)) * time.Hour,
+		}
+		index[event]++
+	}
+	return list
+}
+
+// TestReviewSums checks the sums of a review against sums made with maps, as the ranking makes them with tables.
+func TestReviewSums(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		list := randomSettled(1+int(seed)*37, seed)
+		of := func(in func(*score.Settled) bool) (sums score.Sums, predictions, days int) {
+			clusters, dayOf, blocks := map[string]score.Cluster{}, map[string]string{}, map[string]score.Tally{}
+			for i := range list {
+				if s := &list[i]; in(s) {
+					predictions++
+					clusters[s.Event], dayOf[s.Event] = clusters[s.Event].Plus(score.Bet(s.P, s.Q, s.Y, s.Index)), s.Day
+				}
+			}
+			for event, c := range clusters {
+				sums.Add(c)
+				block := blocks[dayOf[event]]
+				block.Add(c.C)
+				blocks[dayOf[event]] = block
+			}
+			for _, block := range blocks {
+				sums.Days.Add(block.N, block.S)
+			}
+			return sums, predictions, len(blocks)
+		}
+		r := score.NewReview(list)
+		check := func(what string, got *score.Slice, in func(*score.Settled) bool) {
+			if sums, n, days := of(in); got.Sums != sums || got.Predictions != n || got.Days != days {
+				t.Errorf("seed %d, %s: got %+v of %d predictions on %d days, want %+v of %d on %d", seed, what, got.Sums, got.Predictions, got.Days, sums, n, days)
+			}
+		}
+		check("all", &r.All, func(*score.Settled) bool { return true })
+		for i := range r.Categories {
+			c := &r.Categories[i]
+			check(c.Category, c, func(s *score.Settled) bool { return s.Category == c.Category })
+		}
+		for i := range r.Horizons {
+			h := &r.Horizons[i]
+			check("a horizon", h, func(s *score.Settled) bool { return s.Horizon.Hours() >= h.Low && s.Horizon.Hours() < h.High })
+		}
+		if len(r.Categories) == 0 || len(r.Horizons) == 0 {
+			t.Errorf("seed %d: no slices", seed)
+		}
+	}
+}
+
+// BenchmarkReview measures a review of as many predictions as one reads.
+func BenchmarkReview(b *testing.B) {
+	list := randomSettled(1000, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		score.NewReview(list)
+	}
+}
+
 // TestInterval checks the interval for the sums of the ranking's first worked example: v =
 // 123.4277, so the standard error of the mean 2.5 is √(123.4277/60) = 1.43427.
 func TestInterval(t *testing.T) {
