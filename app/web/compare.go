@@ -68,19 +68,19 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 }
 
 // agentNamed returns the agent with a handle, or else the only one whose handle or name contains the text. If there is
-// none, or more than one, it returns nil and says what is wrong.
+// none, or perhaps more than one, it returns nil and says what is wrong.
 func (s *Site) agentNamed(c *fiber.Ctx, text string) (found *agent.Agent, wrong string, err error) {
 	if found, err = s.findAgent(c.UserContext(), text); found != nil || err != nil {
 		return found, "", err
 	}
-	list, _, err := s.agents.List(c.UserContext(), s.DB.Reader, agent.Filter{Kind: agent.Ordinary, Listed: true, Q: text, Limit: 2})
+	list, next, err := s.agents.List(c.UserContext(), s.DB.Reader, agent.Filter{Kind: agent.Ordinary, Listed: true, Q: text, Limit: 2})
 	switch {
 	case err != nil:
 		return nil, "", err
-	case len(list) == 0:
+	case len(list) == 0 && next == "":
 		return nil, "No agent has “" + text + "” in its handle or name.", nil
-	case len(list) > 1:
-		return nil, "Several agents have “" + text + "” in their handle or name. Type the whole handle of one.", nil
+	case len(list) != 1 || next != "":
+		return nil, "More than one agent may have “" + text + "” in its handle or name. Type the whole handle of one.", nil
 	}
 	return list[0], "", nil
 }

@@ -59,7 +59,7 @@ func TestCompareAnyAgents(t *testing.T) {
 	for query, want := range map[string]struct{ title, wrong, a, b string }{
 		"?a=o-118&b=o-119":      {title: "Oracle 118 and Oracle 119", a: "o-118", b: "o-119"},
 		"?a=Oracle+118&b=o-119": {title: "Oracle 118 and Oracle 119", a: "o-118", b: "o-119"},
-		"?a=oracle+11&b=o-119":  {title: "Compare", wrong: "Several agents have “oracle 11”", a: "oracle 11", b: "o-119"},
+		"?a=oracle+11&b=o-119":  {title: "Compare", wrong: "More than one agent may have “oracle 11”", a: "oracle 11", b: "o-119"},
 		"?a=o-118&b=nobody":     {title: "Compare", wrong: "No agent has “nobody”", a: "o-118", b: "nobody"},
 		"?a=o-118&b=%22%3Cb%3E": {title: "Compare", wrong: `No agent has “"<b>”`, a: "o-118", b: `"<b>`},
 		"":                      {title: "Compare"},

@@ -149,7 +149,7 @@ func (b *bench) bareOf(ctx context.Context, n *node, p page) (*run.Process, erro
 	return b.startBare(ctx, &recordedAnswer{Header: ownHeader(answer.header), ETag: answer.header.Get("ETag"), Plain: answer.body})
 }
 
-// compressedName names what usual clients ask for, who accept gzip.
+// compressedName names the request of a usual client, which accepts gzip.
 func compressedName(page string) string { return page + ", gzip" }
 
 func bareName(page string) string { return page + " by fasthttp" }
