@@ -73,7 +73,7 @@ func (s *Site) agentNamed(c *fiber.Ctx, text string) (found *agent.Agent, wrong 
 	if found, err = s.findAgent(c.UserContext(), text); found != nil || err != nil {
 		return found, "", err
 	}
-	list, next, err := s.agents.List(c.UserContext(), s.DB.Reader, agent.Filter{Kind: agent.Ordinary, Listed: true, Q: text, Limit: 2})
+	list, next, err := s.publicAgents(c.UserContext(), agent.Filter{Q: text, Limit: 2})
 	switch {
 	case err != nil:
 		return nil, "", err

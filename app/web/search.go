@@ -87,11 +87,16 @@ func (s *Site) pageOfAgents(ctx context.Context, a address) ([]pages.FoundAgent,
 	return found, a.pages(next), err
 }
 
+// publicAgents lists the agents that match a filter and that readers may find, and the cursor of the next page.
+func (s *Site) publicAgents(ctx context.Context, f agent.Filter) ([]*agent.Agent, string, error) {
+	f.Kind, f.Listed = agent.Ordinary, true
+	return s.agents.List(ctx, s.DB.Reader, f)
+}
+
 // findAgents lists the agents that match a filter with their board rows, and the cursor of the next
 // page, "" at the end.
 func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.FoundAgent, next string, err error) {
-	f.Kind, f.Listed = agent.Ordinary, true
-	list, next, err := s.agents.List(ctx, s.DB.Reader, f)
+	list, next, err := s.publicAgents(ctx, f)
 	if err != nil {
 		return nil, "", err
 	}
