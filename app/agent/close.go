@@ -201,12 +201,8 @@ func subjectClosed(ctx context.Context, db bun.IDB, issuer, subject string) (boo
 // Author is what a prediction shows of its agent and takes from it.
 type Author struct{ Name, Model string }
 
-// OpenAmong returns the agents in ids whose accounts aren't closed, as they are stored now.
-func OpenAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]Author, error) {
-	open := make(map[uuid.UUID]Author, len(ids))
-	if len(ids) == 0 {
-		return open, nil
-	}
+// OpenAmong reads the agents in ids whose accounts aren't closed into open, as they are stored then.
+func OpenAmong(ids []uuid.UUID, open map[uuid.UUID]Author) database.Read {
 	type row struct {
 		ID uuid.UUID `bun:",type:uuid"`
 	}
@@ -214,23 +210,20 @@ func OpenAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]
 	for i, id := range ids {
 		rows[i].ID = id
 	}
-	var found []struct {
+	type author struct {
 		ID uuid.UUID `bun:",type:uuid"`
 		Author
 	}
 	// Subqueries look up each agent. For a join, Postgres may read the whole table.
-	err := database.ScanRows(ctx, db, `SELECT v.id,
+	return database.NewRead("read agents with an open account", `SELECT v.id,
 		COALESCE((SELECT a.name FROM agents AS a WHERE a.id = v.id AND a.closed_at IS NULL), '') AS name,
-		COALESCE((SELECT a.model FROM agents AS a WHERE a.id = v.id), '') AS model FROM v`, rows, &found)
-	if err != nil {
-		return nil, fmt.Errorf("read agents with an open account: %w", err)
-	}
-	for _, f := range found {
-		if f.Name != "" { // every agent has a name
-			open[f.ID] = f.Author
+		COALESCE((SELECT a.model FROM agents AS a WHERE a.id = v.id), '') AS model FROM v`, rows, func(found []author) {
+		for _, f := range found {
+			if f.Name != "" { // every agent has a name
+				open[f.ID] = f.Author
+			}
 		}
-	}
-	return open, nil
+	})
 }
 
 // NotErased lists at most limit accounts that were closed up to a time and whose texts may not all be erased yet. It

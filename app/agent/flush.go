@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // usageFlush is the time between two flushes.
@@ -134,7 +136,8 @@ func (b batch) withoutClosed(ctx context.Context, tx bun.Tx) (batch, error) {
 	if err := delayClosing(ctx, tx, ids); err != nil {
 		return b, err
 	}
-	open, err := OpenAmong(ctx, tx, ids)
+	open := map[uuid.UUID]Author{}
+	err := database.ScanReads(ctx, tx, OpenAmong(ids, open))
 	if err != nil || len(open) == len(ids) {
 		return b, err
 	}

@@ -43,7 +43,8 @@ func Impatient(ctx context.Context) context.Context {
 type boundedConn struct {
 	*pgxConn
 	breaker *Breaker
-	bound   state // of a direct connection
+	bound   state    // of a direct connection
+	brief   *briefTx // nil outside a transaction of InBriefTx
 }
 
 // pgxConn is an alias, because an embedded stdlib.Conn would be a field Conn that hides its method
@@ -124,6 +125,10 @@ func (c *boundedConn) BeginTx(ctx context.Context, options driver.TxOptions) (dr
 	if err := c.prepare(ctx); err != nil {
 		return nil, err
 	}
+	if isBrief(ctx) && !c.Conn().IsClosed() {
+		c.brief = &briefTx{ctx: ctx, conn: c}
+		return c.brief, nil
+	}
 	if !c.pooledAlone(ctx) {
 		return c.pgxConn.BeginTx(ctx, options)
 	}
@@ -169,6 +174,12 @@ func (c *boundedConn) ExecContext(ctx context.Context, query string, args []driv
 	if err := c.prepare(ctx); err != nil {
 		return nil, err
 	}
+	if len(args) > 0 && args[0].Value == any(postponed{}) {
+		return c.postpone(ctx, query, args)
+	}
+	if err := c.catchUp(ctx); err != nil {
+		return nil, err
+	}
 	if !c.pooledAlone(ctx) {
 		return c.pgxConn.ExecContext(ctx, query, args)
 	}
@@ -189,6 +200,14 @@ func (c *boundedConn) ExecContext(ctx context.Context, query string, args []driv
 // QueryContext implements driver.QueryerContext.
 func (c *boundedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if err := c.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if len(args) == 1 {
+		if p, ok := args[0].Value.(*part); ok {
+			return c.rowsOf(ctx, p)
+		}
+	}
+	if err := c.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	if !c.pooledAlone(ctx) {

@@ -296,6 +296,20 @@ func ExecWrites(ctx context.Context, db bun.IDB, writes ...Write) error {
 	if !ok {
 		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error { return ExecWrites(ctx, tx, writes...) })
 	}
+	return execWrites(ctx, tx, plannedMode(tx), writes)
+}
+
+// ExecLast is ExecWrites for the last statement of a transaction of InBriefTx. The statement runs with COMMIT, so InBriefTx
+// returns its error. In other transactions, ExecLast is ExecWrites.
+func ExecLast(ctx context.Context, tx bun.Tx, writes ...Write) error {
+	if isUnplanned(tx) {
+		return ExecWrites(ctx, tx, writes...)
+	}
+	return execWrites(ctx, tx, postponed{}, writes)
+}
+
+// execWrites runs writes in the given mode of the driver.
+func execWrites(ctx context.Context, tx bun.Tx, mode any, writes []Write) error {
 	if !IsPostgres(tx) {
 		for _, w := range writes {
 			if err := w.onSQLite(ctx, tx); err != nil {
@@ -305,7 +319,7 @@ func ExecWrites(ctx context.Context, db bun.IDB, writes ...Write) error {
 		return nil
 	}
 	var parts []string
-	args := []any{plannedMode(tx)}
+	args := []any{mode}
 	for i, w := range slices.Backward(writes) {
 		statement, columns, err := w.onPostgres(tx, len(args)-1)
 		if err != nil {

@@ -264,48 +264,32 @@ func want(texts iter.Seq[string]) []wanted {
 	return list
 }
 
-// Linkable returns the markets with these ids, with the columns that publishing needs. Long texts are left out,
-// and so are unknown ids.
-func (Store) Linkable(ctx context.Context, db bun.IDB, ids map[string]bool) ([]Market, error) {
-	list := want(maps.Keys(ids))
-	if len(list) == 0 {
-		return nil, nil
-	}
-	var found []Market
-	err := database.ScanRows(ctx, db, `SELECT m.id, m.question, m.category, m.outcomes, m.prices, m.liquidity, m.best_bid, m.best_ask, m.closes_at,
-		m.closed, m.event_id, m.event_title, m.observed_at, m.sample FROM markets AS m WHERE m.id IN (SELECT text FROM v)`, list, &found)
-	if err != nil {
-		return nil, fmt.Errorf("read markets: %w", err)
-	}
-	return inUTC(found), nil
+// Linkable reads the markets with these ids and adds them to found, with the columns that publishing needs. Long texts are
+// left out, and so are unknown ids.
+func (Store) Linkable(ids map[string]bool, found *[]Market) database.Read {
+	return database.NewRead("read markets", `SELECT m.id, m.question, m.category, m.outcomes, m.prices, m.liquidity, m.best_bid, m.best_ask, m.closes_at,
+		m.closed, m.event_id, m.event_title, m.observed_at, m.sample FROM markets AS m WHERE m.id IN (SELECT text FROM v)`,
+		want(maps.Keys(ids)), func(list []Market) { *found = append(*found, inUTC(list)...) })
 }
 
-// ByQuestions maps questions, normalised by QuestionKey, to the ids of the open markets that ask them. Each
+// ByQuestions maps questions, normalised by QuestionKey, to the ids of the open markets that ask them, in found. Each
 // question has at most twenty ids, highest volume first.
-func (Store) ByQuestions(ctx context.Context, db bun.IDB, keys []string) (map[string][]string, error) {
-	list := want(slices.Values(keys))
-	if len(list) == 0 {
-		return nil, nil
-	}
-	var rows []struct{ Key, ID string }
-	err := database.ScanRows(ctx, db, `SELECT key, id FROM (
+func (Store) ByQuestions(keys []string, found map[string][]string) database.Read {
+	type row struct{ Key, ID string }
+	return database.NewRead("match questions", `SELECT key, id FROM (
 		SELECT m.match_key AS key, m.id,
 			row_number() OVER (PARTITION BY m.match_key ORDER BY m.sample, COALESCE(m.volume, -1) DESC, m.id) AS place
 		FROM markets AS m WHERE m.match_key IN (SELECT text FROM v) AND m.active AND NOT m.closed) AS found
-		WHERE place <= 20 ORDER BY key, place`, list, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("match questions: %w", err)
-	}
-	found := make(map[string][]string, len(rows))
-	for _, r := range rows {
-		found[r.Key] = append(found[r.Key], r.ID)
-	}
-	return found, nil
+		WHERE place <= 20 ORDER BY key, place`, want(slices.Values(keys)), func(rows []row) {
+		for _, r := range rows {
+			found[r.Key] = append(found[r.Key], r.ID)
+		}
+	})
 }
 
-// ByURLs maps addresses to the ids of the markets whose public page they are, ignoring a slash at the end. If
-// sibling markets share a page, the one with the highest volume is returned. Other addresses are left out.
-func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]string, error) {
+// ByURLs maps addresses to the ids of the markets whose public page they are, in found, ignoring a slash at the end. If
+// sibling markets share a page, the one with the highest volume is taken. Other addresses are left out.
+func (Store) ByURLs(urls []string, found map[string]string) database.Read {
 	list := want(func(yield func(string) bool) {
 		for _, u := range urls {
 			if !yield(strings.TrimRight(u, "/")) {
@@ -313,28 +297,21 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 			}
 		}
 	})
-	if len(list) == 0 {
-		return nil, nil
-	}
-	var rows []struct{ Text, ID string }
+	type row struct{ Text, ID string }
 	// Postgres would run the subquery once for each use of its result, if the result weren't MATERIALIZED.
-	err := database.ScanRows(ctx, db, `, found AS MATERIALIZED (SELECT v.text, (SELECT m.id FROM markets AS m
+	return database.NewRead("match the addresses of markets", `, found AS MATERIALIZED (SELECT v.text, (SELECT m.id FROM markets AS m
 			WHERE m.url IN (v.text, v.text || '/') ORDER BY m.sample, COALESCE(m.volume, -1) DESC, m.id LIMIT 1) AS id FROM v)
-		SELECT text, id FROM found WHERE id IS NOT NULL`, list, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("match addresses: %w", err)
-	}
-	best := make(map[string]string, len(rows))
-	for _, r := range rows {
-		best[r.Text] = r.ID
-	}
-	out := make(map[string]string, len(best))
-	for _, u := range urls {
-		if id := best[strings.TrimRight(u, "/")]; id != "" {
-			out[u] = id
+		SELECT text, id FROM found WHERE id IS NOT NULL`, list, func(rows []row) {
+		best := make(map[string]string, len(rows))
+		for _, r := range rows {
+			best[r.Text] = r.ID
 		}
-	}
-	return out, nil
+		for _, u := range urls {
+			if id := best[strings.TrimRight(u, "/")]; id != "" {
+				found[u] = id
+			}
+		}
+	})
 }
 
 const (

@@ -212,13 +212,14 @@ func TestByQuestionsAndURLs(t *testing.T) {
 		small.URL, big.URL = "https://polymarket.com/event/e", "https://polymarket.com/event/e"
 		observe(t, db, small, big, done)
 		key := market.QuestionKey("Will it ?!")
-		got, err := store.ByQuestions(t.Context(), db.Reader, []string{"nothing", "", key, key})
+		got, urls := map[string][]string{}, map[string]string{}
+		err := database.ScanReads(t.Context(), db.Reader, store.ByQuestions([]string{"nothing", "", key, key}, got),
+			store.ByURLs([]string{"https://polymarket.com/event/e/", "https://example.org/"}, urls))
 		if err != nil || len(got) != 1 || !slices.Equal(got[key], []string{"big", "small"}) {
 			t.Errorf("got matches %v, %v", got, err)
 		}
-		urls, err := store.ByURLs(t.Context(), db.Reader, []string{"https://polymarket.com/event/e/", "https://example.org/"})
-		if err != nil || len(urls) != 1 || urls["https://polymarket.com/event/e/"] != "big" {
-			t.Errorf("got addresses %v, %v", urls, err)
+		if len(urls) != 1 || urls["https://polymarket.com/event/e/"] != "big" {
+			t.Errorf("got addresses %v", urls)
 		}
 	})
 }
@@ -246,7 +247,8 @@ func TestLongQuestions(t *testing.T) {
 		for _, m := range []market.Market{long, longest, short} {
 			keys = append(keys, market.QuestionKey(m.Question))
 		}
-		got, err := store.ByQuestions(t.Context(), db.Reader, keys)
+		got := map[string][]string{}
+		err := database.ScanReads(t.Context(), db.Reader, store.ByQuestions(keys, got))
 		if err != nil || len(got) != 2 || !slices.Equal(got[keys[0]], []string{"long"}) || !slices.Equal(got[keys[2]], []string{"short"}) {
 			t.Errorf("got matches %v, %v", got, err)
 		}

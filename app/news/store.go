@@ -140,9 +140,9 @@ type Found struct {
 	Cited bool // a prediction cites it
 }
 
-// ByURLs maps addresses to the items that link to them or have their discussion there, ignoring a slash at the
-// end. If there are several items, the newest is returned. Other addresses are left out.
-func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]Found, error) {
+// ByURLs maps addresses to the items that link to them or have their discussion there, in found, ignoring a slash at the
+// end. If there are several items, the newest is taken. Other addresses are left out.
+func (Store) ByURLs(urls []string, found map[string]Found) database.Read {
 	type address struct {
 		Bare string `bun:",type:text"`
 	}
@@ -154,32 +154,25 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 			list = append(list, address{bare})
 		}
 	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	var rows []struct {
+	type row struct {
 		Bare string
 		Found
 	}
 	// Postgres would run the subquery once for each use of its result, if the result weren't MATERIALIZED.
-	err := database.ScanRows(ctx, db, `, found AS MATERIALIZED (SELECT v.bare, (SELECT n.id FROM news_items AS n
+	return database.NewRead("match the addresses of news", `, found AS MATERIALIZED (SELECT v.bare, (SELECT n.id FROM news_items AS n
 			WHERE n.url IN (v.bare, v.bare || '/') OR n.permalink IN (v.bare, v.bare || '/')
 			ORDER BY n.sample, n.posted_at DESC, n.id LIMIT 1) AS id FROM v)
-		SELECT found.bare, n.id, n.cited FROM found JOIN news_items AS n ON n.id = found.id`, list, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("match addresses: %w", err)
-	}
-	best := make(map[string]Found, len(rows))
-	for _, r := range rows {
-		best[r.Bare] = r.Found
-	}
-	out := make(map[string]Found, len(best))
-	for _, u := range urls {
-		if found, ok := best[strings.TrimRight(u, "/")]; ok {
-			out[u] = found
+		SELECT found.bare, n.id, n.cited FROM found JOIN news_items AS n ON n.id = found.id`, list, func(rows []row) {
+		best := make(map[string]Found, len(rows))
+		for _, r := range rows {
+			best[r.Bare] = r.Found
 		}
-	}
-	return out, nil
+		for _, u := range urls {
+			if item, ok := best[strings.TrimRight(u, "/")]; ok {
+				found[u] = item
+			}
+		}
+	})
 }
 
 // Filter narrows a list of items. A zero field doesn't filter.

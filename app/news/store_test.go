@@ -98,8 +98,9 @@ func TestByURLs(t *testing.T) {
 		if err := store.Cite(t.Context(), db, []string{"b"}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := store.ByURLs(t.Context(), db.Reader, []string{
-			"https://www.reddit.com/r/science/comments/a", "https://example.org/b/", "https://example.org/c"})
+		got := map[string]news.Found{}
+		err := database.ScanReads(t.Context(), db.Reader, store.ByURLs([]string{
+			"https://www.reddit.com/r/science/comments/a", "https://example.org/b/", "https://example.org/c"}, got))
 		want := map[string]news.Found{
 			"https://www.reddit.com/r/science/comments/a": {ID: "a"}, "https://example.org/b/": {ID: "b", Cited: true},
 		}
@@ -316,7 +317,8 @@ func TestErase(t *testing.T) {
 		if err != nil || len(page) != 1 || page[0].ID != "b" {
 			t.Errorf("listed %+v, %v; want b", page, err)
 		}
-		urls, err := store.ByURLs(t.Context(), db, []string{post("a", noon).URL, post("b", noon).URL, ""})
+		urls := map[string]news.Found{}
+		err = database.ScanReads(t.Context(), db, store.ByURLs([]string{post("a", noon).URL, post("b", noon).URL, ""}, urls))
 		if err != nil || len(urls) != 1 || urls[post("b", noon).URL].ID != "b" {
 			t.Errorf("found by address: %v, %v; want b", urls, err)
 		}

@@ -23,7 +23,7 @@ import (
 // request of that row. It then stores that request without the refused item.
 func (p *Publisher) commit(ctx context.Context, list []*request) (held []*request) {
 	var b *batch
-	err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+	err := p.db.InBriefTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
 		b, err = p.storeBatch(ctx, tx, list)
 		return err
 	})
@@ -123,8 +123,7 @@ var errNothingNew = errors.New("nothing new")
 // commits, even with several nodes.
 func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*request) (*batch, error) {
 	b := &batch{results: make([]result, len(list)), published: map[uuid.UUID]bool{}}
-	var err error
-	if b.tallies, err = lockFreeTallies(ctx, tx, agentsOf(list)); err != nil {
+	if err := p.lockAndLookUp(ctx, tx, b, list); err != nil {
 		return nil, err
 	}
 	b.now = database.Stored(p.now())
@@ -140,13 +139,7 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*request) 
 	if len(mine) == 0 {
 		return b, errNothingNew
 	}
-	if b.authors, err = agent.OpenAmong(ctx, tx, agentsOf(mine)); err != nil {
-		return nil, err
-	}
-	if b.answers, err = firstAnswers(ctx, tx, mine, b.now); err != nil {
-		return nil, err
-	}
-	if b.known, err = p.lookUp(ctx, tx, itemsOf(mine)); err != nil {
+	if err := p.lookUpRest(ctx, tx, b.known, itemsOf(mine)); err != nil {
 		return nil, err
 	}
 	for i, w := range list {
@@ -158,6 +151,36 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*request) 
 		return b, errNothingNew
 	}
 	return b, b.insert(ctx, tx, p.news)
+}
+
+// lockAndLookUp locks the agents of a batch and reads what is known about its requests, those of held agents included. On
+// Postgres all this is one message: the reads stand behind the lock, so they see what other transactions committed before
+// it. A tally that was missing is locked later, so then everything is read again.
+func (p *Publisher) lockAndLookUp(ctx context.Context, tx bun.Tx, b *batch, list []*request) error {
+	agents := agentsOf(list)
+	b.tallies = make(map[uuid.UUID]*Tally, len(agents))
+	reads := append([]database.Read{lockFreeTallies(tx, agents, b.tallies)}, p.lookUpAll(b, list)...)
+	if err := database.ScanReads(ctx, tx, reads...); err != nil {
+		return err
+	}
+	locked := len(b.tallies)
+	if locked == len(agents) {
+		return nil
+	}
+	if err := makeTallies(ctx, tx, agents, b.tallies); err != nil {
+		return err
+	}
+	if len(b.tallies) == locked || !database.IsPostgres(tx) { // SQLite locks everything when a transaction begins
+		return nil
+	}
+	return database.ScanReads(ctx, tx, p.lookUpAll(b, list)...)
+}
+
+// lookUpAll begins to look up what a batch needs to know; see lookUp.
+func (p *Publisher) lookUpAll(b *batch, list []*request) (reads []database.Read) {
+	b.authors, b.answers = map[uuid.UUID]agent.Author{}, map[agentKey]storedAnswer{}
+	b.known, reads = p.lookUp(itemsOf(list))
+	return append(reads, agent.OpenAmong(agentsOf(list), b.authors), firstAnswers(list, p.now(), b.answers))
 }
 
 // decide answers one request. It adds the predictions to the batch unless they are refused or the request is a
@@ -234,7 +257,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	}
 	writes = append(writes, update.NewWrite(created(b.predictions)), generation.NewWrite(tx, generation.Predictions))
 	writes = append(writes, marketCountWrites(b.predictions)...) // last, because other batches wait for these rows
-	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
+	if err := database.ExecLast(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("store predictions: %w", err)
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -75,8 +74,9 @@ func (p *Publisher) Claim(ctx context.Context, s *BatchSubmission) (release func
 // Answered returns the answer to the first request with the key of s, or nil if there was none. It returns
 // idempotency_mismatch if that request had another body.
 func (p *Publisher) Answered(ctx context.Context, s *BatchSubmission) ([]byte, error) {
-	first, err := firstAnswers(ctx, p.db.Reader, []*request{{agent: s.Agent, idempotencyKey: s.IdempotencyKey}}, p.now())
-	if err != nil {
+	first := map[agentKey]storedAnswer{}
+	asked := []*request{{agent: s.Agent, idempotencyKey: s.IdempotencyKey}}
+	if err := database.ScanReads(ctx, p.db.Reader, firstAnswers(asked, p.now(), first)); err != nil {
 		return nil, err
 	}
 	if answer, ok := first[agentKey{s.Agent.ID, s.IdempotencyKey}]; ok {
@@ -92,30 +92,23 @@ func (p *Publisher) AwaitAnswer(ctx context.Context, s *BatchSubmission) ([]byte
 	return r.answer, r.err
 }
 
-// firstAnswers returns the unexpired answers to earlier requests with the keys of the requests in list.
-func firstAnswers(ctx context.Context, db bun.IDB, list []*request, now time.Time) (map[agentKey]storedAnswer, error) {
-	found := map[agentKey]storedAnswer{}
+// firstAnswers reads the unexpired answers to earlier requests with the keys of the requests in list into found.
+func firstAnswers(list []*request, now time.Time, found map[agentKey]storedAnswer) database.Read {
 	var keys []agentKey
 	for _, w := range list {
 		if w.idempotencyKey != "" {
 			keys = append(keys, agentKey{w.agent.ID, w.idempotencyKey})
 		}
 	}
-	if len(keys) == 0 {
-		return found, nil
-	}
-	var rows []newAnswer
-	err := database.ScanRows(ctx, db, `SELECT k.agent_id, k.key, k.body_hash, k.response, k.created_at FROM idempotency_keys AS k
-		WHERE (k.agent_id, k.key) IN (SELECT agent_id, key FROM v)`, keys, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("read idempotency keys: %w", err)
-	}
-	for _, r := range rows {
-		if r.CreatedAt.After(now.Add(-AnswersKept)) {
-			found[agentKey{r.AgentID, r.Key}] = storedAnswer{r.BodyHash, r.Response}
+	const query = `SELECT k.agent_id, k.key, k.body_hash, k.response, k.created_at FROM idempotency_keys AS k
+		WHERE (k.agent_id, k.key) IN (SELECT agent_id, key FROM v)`
+	return database.NewRead("read idempotency keys", query, keys, func(rows []newAnswer) {
+		for _, r := range rows {
+			if r.CreatedAt.After(now.Add(-AnswersKept)) {
+				found[agentKey{r.AgentID, r.Key}] = storedAnswer{r.BodyHash, r.Response}
+			}
 		}
-	}
-	return found, nil
+	})
 }
 
 // newAnswer is the answer to a request with a key. It is stored in the transaction that publishes, so a request

@@ -8,7 +8,9 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -29,6 +31,7 @@ type facts struct {
 	questions map[string][]string       // ids of the open markets with this question
 	signals   map[string]signal         // by the evidence's address
 	cited     map[string]bool           // by the id of a news item; a cited item stays so
+	read      read                      // what the reads of lookUp found
 	events    map[agentMarket]string    // the event that counts for an agent; see findEarlier
 	earlier   map[agentEvent]repeats
 	said      map[agentOutcome]bool // whether the agent's previous confidence bounds the baseline of its next prediction
@@ -36,10 +39,22 @@ type facts struct {
 	untilClose map[agentMarket]bool
 }
 
-// lookUp reads the facts about drafts. The number of statements doesn't depend on the number of drafts.
-func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*facts, error) {
-	known := &facts{markets: map[string]*market.Market{}, signals: map[string]signal{}, cited: map[string]bool{}}
-	var questions []string
+// read is what the first reads about drafts find.
+type read struct {
+	markets  []market.Market
+	news     map[string]news.Found // by the evidence's address, as the next two
+	byPage   map[string]string     // ids of markets, by their public pages
+	ownPages map[string]string     // ids of markets, by this service's pages; they may be unknown
+}
+
+// lookUp returns facts about drafts, and the reads that begin to fill them; see lookUpRest. The number of statements doesn't
+// depend on the number of drafts.
+func (p *Publisher) lookUp(list []*item) (*facts, []database.Read) {
+	known := &facts{
+		markets: map[string]*market.Market{}, questions: map[string][]string{}, signals: map[string]signal{}, cited: map[string]bool{},
+		read: read{news: map[string]news.Found{}, byPage: map[string]string{}, ownPages: p.ownPages(list)},
+	}
+	var questions, urls []string
 	ids := map[string]bool{}
 	for _, it := range list {
 		if id := it.draft.MarketID; id != "" {
@@ -47,36 +62,47 @@ func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*fact
 		} else {
 			questions = append(questions, it.question)
 		}
-	}
-	var err error
-	if known.questions, err = p.markets.ByQuestions(ctx, db, questions); err != nil {
-		return nil, err
-	}
-	for _, found := range known.questions {
-		if len(found) == 1 {
-			ids[found[0]] = true
+		for _, e := range it.draft.Evidence {
+			urls = append(urls, e.URL)
 		}
 	}
-	pages := p.ownPages(list)
-	for _, id := range pages {
+	for _, id := range known.read.ownPages {
 		ids[id] = true
 	}
-	markets, err := p.markets.Linkable(ctx, db, ids)
-	if err != nil {
-		return nil, err
+	return known, []database.Read{
+		p.markets.ByQuestions(questions, known.questions),
+		p.markets.Linkable(ids, &known.read.markets),
+		p.news.ByURLs(urls, known.read.news),
+		p.markets.ByURLs(urls, known.read.byPage),
 	}
-	for i := range markets {
-		known.markets[markets[i].ID] = &markets[i]
-	}
-	if p.DecidedWhileOpen != nil {
-		if known.decided, err = p.DecidedWhileOpen(ctx, db, markets); err != nil {
-			return nil, err
+}
+
+// lookUpRest reads the facts that depend on what the reads of lookUp have found. list may be a part of the drafts.
+func (p *Publisher) lookUpRest(ctx context.Context, db bun.IDB, known *facts, list []*item) error {
+	matched := map[string]bool{}
+	for _, found := range known.questions {
+		if len(found) == 1 {
+			matched[found[0]] = true
 		}
 	}
-	if err := p.findSignals(ctx, db, list, pages, known); err != nil {
-		return nil, err
+	markets := &known.read.markets
+	for i := range *markets {
+		delete(matched, (*markets)[i].ID)
 	}
-	return known, known.findEarlier(ctx, db, list)
+	if err := database.ScanReads(ctx, db, p.markets.Linkable(matched, markets)); err != nil {
+		return err
+	}
+	for i := range *markets {
+		known.markets[(*markets)[i].ID] = &(*markets)[i]
+	}
+	if p.DecidedWhileOpen != nil {
+		var err error
+		if known.decided, err = p.DecidedWhileOpen(ctx, db, *markets); err != nil {
+			return err
+		}
+	}
+	known.nameSignals()
+	return known.findEarlier(ctx, db, list)
 }
 
 // ownPages finds evidence that links to this service's market pages. It maps the addresses to the ids of the
@@ -94,37 +120,20 @@ func (p *Publisher) ownPages(list []*item) map[string]string {
 	return pages
 }
 
-// findSignals finds the signals that evidence cites.
-func (p *Publisher) findSignals(
-	ctx context.Context, db bun.IDB, list []*item, pages map[string]string, known *facts,
-) error {
-	var urls []string
-	for _, it := range list {
-		for _, e := range it.draft.Evidence {
-			urls = append(urls, e.URL)
-		}
-	}
-	items, err := p.news.ByURLs(ctx, db, urls)
-	if err != nil {
-		return err
-	}
-	markets, err := p.markets.ByURLs(ctx, db, urls)
-	if err != nil {
-		return err
-	}
-	for address, found := range items {
+// nameSignals names the signals that evidence cites.
+func (known *facts) nameSignals() {
+	for address, found := range known.read.news {
 		known.signals[address] = signal{SignalNews, found.ID}
 		known.cited[found.ID] = found.Cited
 	}
-	for address, id := range markets {
+	for address, id := range known.read.byPage {
 		known.signals[address] = signal{SignalMarket, id}
 	}
-	for address, id := range pages {
+	for address, id := range known.read.ownPages {
 		if known.markets[id] != nil {
 			known.signals[address] = signal{SignalMarket, id}
 		}
 	}
-	return nil
 }
 
 // link resolves marketId and outcome, or finds an open market by the draft's title. It refuses a draft that

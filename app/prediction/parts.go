@@ -136,7 +136,8 @@ func checkOpen(ctx context.Context, tx bun.Tx, agentID uuid.UUID) error {
 	if err := LockTallies(ctx, tx, []uuid.UUID{agentID}); err != nil {
 		return err
 	}
-	open, err := agent.OpenAmong(ctx, tx, []uuid.UUID{agentID})
+	open := map[uuid.UUID]agent.Author{}
+	err := database.ScanReads(ctx, tx, agent.OpenAmong([]uuid.UUID{agentID}, open))
 	if _, is := open[agentID]; err == nil && !is {
 		err = agent.AccountClosed()
 	}

@@ -145,8 +145,12 @@ func (p *Publisher) TryWrite(ctx context.Context) error {
 }
 
 func (p *Publisher) dryRun(ctx context.Context, w *request) ([]byte, error) {
-	known, err := p.lookUp(ctx, p.db.Reader, itemsOf([]*request{w}))
-	if err != nil {
+	items := itemsOf([]*request{w})
+	known, reads := p.lookUp(items)
+	if err := database.ScanReads(ctx, p.db.Reader, reads...); err != nil {
+		return nil, err
+	}
+	if err := p.lookUpRest(ctx, p.db.Reader, known, items); err != nil {
 		return nil, err
 	}
 	outcomes := p.prepareAll(w, known, &Tally{}, database.Stored(p.now()))

@@ -48,39 +48,42 @@ func agentRows(agents []uuid.UUID) []agentRow {
 // insert would wait for another transaction that inserts the same one.
 const newTallyLock = "hashtextextended('agent_tallies' || v.agent_id::text, 0)"
 
-// lockFreeTallies locks the tallies of agents until the transaction ends, and inserts missing ones. Unlike
-// LockTallies it never waits, and leaves out agents that another transaction holds.
-func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uuid.UUID]*Tally, error) {
-	rows := agentRows(agents)
+// lockFreeTallies locks the tallies of agents until the transaction ends, and adds them to locked. Unlike LockTallies it
+// never waits. It leaves out agents that another transaction holds, and those that have no tally; see makeTallies.
+func lockFreeTallies(db bun.IDB, agents []uuid.UUID, locked map[uuid.UUID]*Tally) database.Read {
 	const columns = "t.agent_id, t.total, t.open, t.resolved, t.publication_days, t.last_ranked_day, t.last_published_at FROM "
-	read, alone := "SELECT "+columns+"v JOIN agent_tallies AS t ON t.agent_id = v.agent_id", ""
-	if database.IsPostgres(tx) {
+	query := "SELECT " + columns + "v JOIN agent_tallies AS t ON t.agent_id = v.agent_id"
+	if database.IsPostgres(db) {
 		// Postgres looks up each agent of v for LATERAL. For a join it may read all tallies.
-		read = "SELECT t.* FROM v CROSS JOIN LATERAL (SELECT " + columns +
+		query = "SELECT t.* FROM v CROSS JOIN LATERAL (SELECT " + columns +
 			"agent_tallies AS t WHERE t.agent_id = v.agent_id FOR NO KEY UPDATE SKIP LOCKED) AS t"
+	}
+	return database.NewRead("lock tallies", query, agentRows(agents), func(list []Tally) { addTallies(list, locked) })
+}
+
+// makeTallies inserts the missing tallies of agents and adds them to locked. It doesn't wait for another transaction that
+// inserts the same ones.
+func makeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID, locked map[uuid.UUID]*Tally) error {
+	alone := ""
+	if database.IsPostgres(tx) {
 		alone = " AND pg_try_advisory_xact_lock(" + newTallyLock + ")"
 	}
-	var list []Tally
-	err := database.ScanRows(ctx, tx, read, rows, &list)
+	var made []Tally
+	err := database.ScanRows(ctx, tx, `INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days)
+		SELECT v.agent_id, 0, 0, 0, 0, 0 FROM v WHERE NOT EXISTS (SELECT 1 FROM agent_tallies AS t WHERE t.agent_id = v.agent_id)`+alone+`
+		ORDER BY v.agent_id ON CONFLICT DO NOTHING RETURNING agent_id`, agentRows(agents), &made)
 	if err != nil {
-		return nil, fmt.Errorf("lock tallies: %w", err)
+		return fmt.Errorf("make tallies: %w", err)
 	}
-	if len(list) < len(agents) {
-		var made []Tally
-		err := database.ScanRows(ctx, tx, `INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days)
-			SELECT v.agent_id, 0, 0, 0, 0, 0 FROM v WHERE NOT EXISTS (SELECT 1 FROM agent_tallies AS t WHERE t.agent_id = v.agent_id)`+alone+`
-			ORDER BY v.agent_id ON CONFLICT DO NOTHING RETURNING agent_id`, rows, &made)
-		if err != nil {
-			return nil, fmt.Errorf("make tallies: %w", err)
-		}
-		list = append(list, made...)
-	}
-	tallies := make(map[uuid.UUID]*Tally, len(list))
+	addTallies(made, locked)
+	return nil
+}
+
+func addTallies(list []Tally, to map[uuid.UUID]*Tally) {
 	for i := range list {
 		list[i].LastPublishedAt = list[i].LastPublishedAt.UTC()
-		tallies[list[i].AgentID] = &list[i]
+		to[list[i].AgentID] = &list[i]
 	}
-	return tallies, nil
 }
 
 // notCome is an agent whose tally counts days that have not come yet. From sorts before the ids of these days.
