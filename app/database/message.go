@@ -69,11 +69,7 @@ func (t *briefTx) Commit() error {
 	if m == nil {
 		m = &message{}
 	}
-	err := c.send(t.ctx, m, true)
-	if err == nil {
-		err = m.failed()
-	}
-	if err != nil {
+	if err := c.run(t.ctx, m, true); err != nil {
 		return errors.Join(err, t.end())
 	}
 	return nil
@@ -112,20 +108,28 @@ func (c *boundedConn) begins() bool { return c.brief != nil && c.idle() }
 
 // catchUp sends what a brief transaction has not sent yet, before a statement that isn't part of a message.
 func (c *boundedConn) catchUp(ctx context.Context) error {
-	if c.brief == nil {
-		return nil
+	if err := c.runPostponed(ctx); err != nil || !c.begins() {
+		return err
 	}
-	if c.begins() {
-		if _, err := c.Conn().Exec(ctx, "begin"); err != nil {
-			return fmt.Errorf("begin: %w", err)
-		}
+	if _, err := c.Conn().Exec(ctx, "begin"); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	return nil
+}
+
+// runPostponed runs the statement that waits for COMMIT, if there is one, because it isn't the last one after all.
+func (c *boundedConn) runPostponed(ctx context.Context) error {
+	if c.brief == nil || c.brief.last == nil {
+		return nil
 	}
 	m := c.brief.last
-	if m == nil {
-		return nil
-	}
 	c.brief.last = nil
-	if err := c.send(ctx, m, false); err != nil {
+	return c.run(ctx, m, false)
+}
+
+// run sends a message whose rows nobody reads. It returns the error of the first part that failed, too.
+func (c *boundedConn) run(ctx context.Context, m *message, commit bool) error {
+	if err := c.send(ctx, m, commit); err != nil {
 		return err
 	}
 	return m.failed()
@@ -193,10 +197,8 @@ func (m *message) receive(results pgx.BatchResults, begin, commit bool) error {
 // rowsOf returns the rows of a part. For the first part of a message, it sends the message.
 func (c *boundedConn) rowsOf(ctx context.Context, p *part) (driver.Rows, error) {
 	if !p.sent {
-		if c.brief != nil && c.brief.last != nil {
-			if err := c.catchUp(ctx); err != nil {
-				return nil, err
-			}
+		if err := c.runPostponed(ctx); err != nil {
+			return nil, err
 		}
 		if err := c.send(ctx, p.message, false); err != nil {
 			return nil, err
@@ -214,10 +216,8 @@ func (c *boundedConn) postpone(ctx context.Context, query string, args []driver.
 		args[0].Value = pgx.QueryExecModeCacheStatement
 		return c.pgxConn.ExecContext(ctx, query, args)
 	}
-	if c.brief.last != nil {
-		if err := c.catchUp(ctx); err != nil {
-			return nil, err
-		}
+	if err := c.runPostponed(ctx); err != nil {
+		return nil, err
 	}
 	values := make([]any, len(args)-1)
 	for i := range values {

@@ -2,7 +2,6 @@ package database_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
@@ -281,7 +280,7 @@ func exec(t *testing.T, db *database.DB, statement string) {
 
 func count(t *testing.T, db *database.DB, table string) (n int) {
 	t.Helper()
-	if err := db.NewRaw("SELECT COUNT(*) FROM ?", bun.Ident(table)).Scan(t.Context(), &n); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := db.NewRaw("SELECT COUNT(*) FROM ?", bun.Ident(table)).Scan(t.Context(), &n); err != nil {
 		t.Fatal(err)
 	}
 	return n

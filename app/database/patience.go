@@ -125,7 +125,7 @@ func (c *boundedConn) BeginTx(ctx context.Context, options driver.TxOptions) (dr
 	if err := c.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if isBrief(ctx) && !c.Conn().IsClosed() {
+	if isBrief(ctx) && options == (driver.TxOptions{}) && !c.Conn().IsClosed() {
 		c.brief = &briefTx{ctx: ctx, conn: c}
 		return c.brief, nil
 	}

@@ -85,19 +85,19 @@ func (p *Publisher) lookUpRest(ctx context.Context, db bun.IDB, known *facts, li
 			matched[found[0]] = true
 		}
 	}
-	markets := &known.read.markets
-	for i := range *markets {
-		delete(matched, (*markets)[i].ID)
+	for _, m := range known.read.markets {
+		delete(matched, m.ID)
 	}
-	if err := database.ScanReads(ctx, db, p.markets.Linkable(matched, markets)); err != nil {
+	if err := database.ScanReads(ctx, db, p.markets.Linkable(matched, &known.read.markets)); err != nil {
 		return err
 	}
-	for i := range *markets {
-		known.markets[(*markets)[i].ID] = &(*markets)[i]
+	markets := known.read.markets
+	for i := range markets {
+		known.markets[markets[i].ID] = &markets[i]
 	}
 	if p.DecidedWhileOpen != nil {
 		var err error
-		if known.decided, err = p.DecidedWhileOpen(ctx, db, *markets); err != nil {
+		if known.decided, err = p.DecidedWhileOpen(ctx, db, markets); err != nil {
 			return err
 		}
 	}

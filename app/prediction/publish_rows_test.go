@@ -118,6 +118,41 @@ func explain(t *testing.T, db *database.DB, query string) (steps []string) {
 	return steps
 }
 
+// TestPublishTrips counts the round trips of a publish: the lock with the lookups, the earlier predictions, and the inserts
+// with COMMIT. News that is cited for the first time costs two more, because its statement is planned for each call.
+func TestPublishTrips(t *testing.T) {
+	t.Parallel()
+	w := dbtest.WatchConnections(t, dbtest.URL(t, database.Postgres))
+	db := dbtest.OpenAt(t, w.Address)
+	db.DB.DB.SetMaxOpenConns(1)
+	d := open(t, db)
+	cites := func(url string) func(*prediction.Draft) {
+		return func(d *prediction.Draft) {
+			d.MarketID, d.Evidence = "1", []prediction.Evidence{{Title: "A study", URL: url}}
+		}
+	}
+	for i, c := range []struct {
+		name   string
+		change func(*prediction.Draft)
+		trips  int // 0: statements are prepared
+	}{
+		{"first", cites("https://example.org/other"), 0},
+		{"linked", cites("https://example.org/other"), 3},
+		{"first cited", cites("https://example.org/study"), 5},
+		{"cited again", cites("https://example.org/study"), 3},
+	} {
+		d.wait(time.Minute)
+		before := w.Trips()
+		_, _, err := d.publish(t, draft(c.change), func(s *prediction.Submission) { s.IdempotencyKey = fmt.Sprint("key-", i) })
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if trips := w.Trips() - before; c.trips > 0 && trips != c.trips {
+			t.Errorf("%s: %d round trips, want %d", c.name, trips, c.trips)
+		}
+	}
+}
+
 // TestMergedWords checks that MergeWords leaves no row for a search to read outside the index.
 func TestMergedWords(t *testing.T) {
 	t.Parallel()
