@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -45,24 +46,24 @@ type Comparison struct {
 // Compare compares two agents on the events that both forecast, among the newest MaxCompared
 // settled events of each.
 func (s *Store) Compare(ctx context.Context, db bun.IDB, a, b uuid.UUID) (*Comparison, error) {
-	both := func() *bun.SelectQuery { return db.NewSelect().TableExpr("(?) AS e", s.shared(db, a, b)) }
 	c := Comparison{Events: []Shared{}}
-	if err := s.pair(ctx, db, both(), &c); err != nil {
+	if err := s.pair(ctx, db, a, b, &c); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	err := both().ColumnExpr("e.event_key AS key, e.category, e.day, e.a, e.b").
-		OrderExpr("e.day DESC, e.event_key DESC").Limit(maxShared).Scan(ctx, &c.Events)
-	if err != nil {
+	p := database.NewPlanned(db)
+	latest := s.shared(db, p, a, b).ColumnExpr("e.event_key AS key, e.category, e.day, e.a, e.b").
+		OrderExpr("e.day DESC, e.event_key DESC").Limit(maxShared)
+	if err := p.Scan(ctx, latest, &c.Events); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	return &c, titleShared(ctx, db, c.Events)
 }
 
-// shared selects the events that two agents share. It groups the union of both lists, because
+// shared begins a query on the events AS e that two agents share. It groups the union of both lists, because
 // without statistics SQLite would join them by comparing every row with every other.
-func (s *Store) shared(db bun.IDB, a, b uuid.UUID) *bun.SelectQuery {
+func (s *Store) shared(db bun.IDB, p *database.Planned, a, b uuid.UUID) *bun.SelectQuery {
 	newest := func(agentID uuid.UUID) *bun.SelectQuery {
-		return settlement.SelectNewestClusters(db, agentID, day(s.now()), MaxCompared)
+		return settlement.SelectNewestClusters(db, p, agentID, day(s.now()), MaxCompared)
 	}
 	q := db.NewSelect().TableExpr("(SELECT TRUE AS first, c.* FROM (?) AS c UNION ALL SELECT FALSE AS first, d.* FROM (?) AS d) AS u",
 		newest(a), newest(b)).
@@ -76,7 +77,7 @@ func (s *Store) shared(db bun.IDB, a, b uuid.UUID) *bun.SelectQuery {
 	} {
 		q.ColumnExpr("MAX(CASE WHEN "+of.side+" THEN ? END) AS ?", bun.Ident("u."+of.column), bun.Ident(of.as))
 	}
-	return q
+	return db.NewSelect().TableExpr("(?) AS e", q)
 }
 
 // sharedDay is one day of the events that two agents share.
@@ -91,16 +92,17 @@ type sharedDay struct {
 }
 
 // pair computes the comparison's numbers from one row of sums per day.
-func (s *Store) pair(ctx context.Context, db bun.IDB, both *bun.SelectQuery, c *Comparison) error {
-	var days []sharedDay
-	err := both.ColumnExpr("COUNT(*) AS n").
+func (s *Store) pair(ctx context.Context, db bun.IDB, agentA, agentB uuid.UUID, c *Comparison) error {
+	planned := database.NewPlanned(db)
+	q := s.shared(db, planned, agentA, agentB).ColumnExpr("COUNT(*) AS n").
 		ColumnExpr("COUNT(CASE WHEN e.a > e.b THEN 1 END) AS a_wins, COUNT(CASE WHEN e.a < e.b THEN 1 END) AS b_wins").
 		ColumnExpr("CAST(SUM(e.a) AS BIGINT) AS a, CAST(SUM(e.b) AS BIGINT) AS b").
 		ColumnExpr("CAST(SUM(e.stake_a) AS BIGINT) AS stake_a, CAST(SUM(e.stake_b) AS BIGINT) AS stake_b").
 		ColumnExpr("CAST(SUM((e.a - e.b) * (e.a - e.b)) AS BIGINT) AS squares").
 		ColumnExpr("CAST(SUM(e.spread_squares) AS BIGINT) AS spread_squares").
-		GroupExpr("e.day").Scan(ctx, &days)
-	if err != nil {
+		GroupExpr("e.day")
+	var days []sharedDay
+	if err := planned.Scan(ctx, q, &days); err != nil {
 		return err
 	}
 	var pair score.Pair

@@ -83,7 +83,7 @@ func TestEventRows(t *testing.T) {
 						return err
 					},
 					leaderboard.MaxReviewed + 100: func(db *database.DB) error {
-						_, _, err := w.store.BestAndWorst(t.Context(), db.Reader, a, 5)
+						_, err := w.store.Highlights(t.Context(), db.Reader, a, 20, 5)
 						return err
 					},
 				} {

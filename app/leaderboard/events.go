@@ -3,6 +3,7 @@ package leaderboard
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -38,15 +40,20 @@ type Event struct {
 	Predictions []prediction.Prediction `bun:"-"`
 }
 
-// eventMark begins the cursors of lists of events.
-const eventMark = "events"
+const (
+	// eventMark begins the cursors of lists of events.
+	eventMark = "events"
+	// eventColumns are the columns of Event in a list of clusters AS c.
+	eventColumns = "c.event_key, c.category, c.day, c.value, c.disagreements"
+)
 
 // EventsOf lists at most limit of the events behind an agent's skill with their predictions, the latest first. next
 // is the cursor after the last of them, or "" if no more follow. An empty cursor starts at the latest event.
 func (s *Store) EventsOf(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int, after string,
 ) (events []Event, next string, err error) {
-	q := settlement.SelectNewestClusters(db, agentID, day(s.now()), limit+1)
+	planned := database.NewPlanned(db)
+	q := settlement.SelectNewestClusters(db, planned, agentID, day(s.now()), limit+1)
 	if after != "" {
 		parts, err := cursor.Decode(after, 3)
 		if err != nil {
@@ -55,62 +62,83 @@ func (s *Store) EventsOf(
 		if _, err := time.Parse(time.DateOnly, parts[1]); err != nil || parts[0] != eventMark || plaintext.Check(parts[2], false) != "" {
 			return nil, "", cursor.Invalid()
 		}
-		q.Where("(COALESCE(c.day, c.settled_day), c.event_key) < (?, ?)", parts[1], parts[2])
+		q.Where("(COALESCE(c.day, c.settled_day), c.event_key) < (?, ?)", planned.Value(parts[1]), planned.Value(parts[2]))
 	}
-	if events, err = s.events(ctx, db, q, "c.day DESC, c.event_key DESC", limit+1); err != nil {
-		return nil, "", err
+	events = []Event{}
+	if err := planned.Scan(ctx, db.NewSelect().TableExpr("(?) AS c", q).ColumnExpr(eventColumns).OrderExpr("c.day DESC, c.event_key DESC"), &events); err != nil {
+		return nil, "", fmt.Errorf("read events: %w", err)
 	}
-	if len(events) > limit {
-		events = events[:limit]
-		last := &events[limit-1]
-		next = cursor.Encode(eventMark, last.Day, last.Key)
-	}
+	events, next = cutEvents(events, limit)
 	return events, next, addPredictions(ctx, db, agentID, events)
 }
 
-// BestAndWorst lists the events that raised and lowered an agent's skill most, among its latest
-// MaxReviewed events. Each list has at most limit events. best holds only values above 0, and worst
-// only values below 0.
-func (s *Store) BestAndWorst(
-	ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int,
-) (best, worst []Event, err error) {
-	newest := settlement.SelectNewestClusters(db, agentID, day(s.now()), MaxReviewed)
-	if best, err = s.events(ctx, db, newest, "c.value DESC, c.event_key", limit); err != nil {
-		return nil, nil, err
-	}
-	if worst, err = s.events(ctx, db, newest, "c.value, c.event_key", limit); err != nil {
-		return nil, nil, err
-	}
-	best = slices.DeleteFunc(best, func(e Event) bool { return e.Value <= 0 })
-	worst = slices.DeleteFunc(worst, func(e Event) bool { return e.Value >= 0 })
-	both := slices.Concat(best, worst)
-	err = addPredictions(ctx, db, agentID, both)
-	return both[:len(best):len(best)], both[len(best):], err
+// Highlights are the events that the page of an agent shows.
+type Highlights struct {
+	Latest []Event // the latest first
+	Older  string  // the cursor of EventsOf after Latest, or "" if no more events follow
+	// Best and Worst are the events that raised and lowered the agent's skill most, among its latest MaxReviewed events.
+	// Best holds only values above 0, and Worst only values below 0.
+	Best, Worst []Event
 }
 
-// events lists at most limit of the clusters that newest selects, in the given order, without their predictions.
-func (s *Store) events(ctx context.Context, db bun.IDB, newest *bun.SelectQuery, order string, limit int) ([]Event, error) {
-	events := []Event{}
-	q := db.NewSelect().TableExpr("(?) AS c", newest).
-		ColumnExpr("c.event_key, c.category, c.day, c.value, c.disagreements").OrderExpr(order).Limit(int64(limit))
-	if err := q.Scan(ctx, &events); err != nil {
+// Highlights reads at most latest of the latest events of an agent, and at most extremes of the best and of the worst.
+func (s *Store) Highlights(ctx context.Context, db bun.IDB, agentID uuid.UUID, latest, extremes int) (*Highlights, error) {
+	p := database.NewPlanned(db)
+	first := func(list, order string, limit int) *bun.SelectQuery {
+		some := db.NewSelect().Table("newest").ColumnExpr("*").OrderExpr(order).Limit(int64(limit))
+		return db.NewSelect().TableExpr("(?) AS c", some).ColumnExpr(eventColumns).
+			ColumnExpr("? AS list, row_number() OVER (ORDER BY ?) AS place", list, bun.Safe(order))
+	}
+	lists := first("latest", "day DESC, event_key DESC", latest+1).
+		UnionAll(first("best", "value DESC, event_key", extremes)).
+		UnionAll(first("worst", "value, event_key", extremes))
+	q := db.NewSelect().With("newest", settlement.SelectNewestClusters(db, p, agentID, day(s.now()), MaxReviewed)).
+		TableExpr("(?) AS e", lists).ColumnExpr("*").OrderExpr("list, place")
+	var rows []struct {
+		Event `bun:",extend"`
+		List  string
+		Place int
+	}
+	if err := p.Scan(ctx, q, &rows); err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
-	return events, nil
+	h := &Highlights{}
+	for _, r := range rows {
+		switch {
+		case r.List == "latest":
+			h.Latest = append(h.Latest, r.Event)
+		case r.List == "best" && r.Value > 0:
+			h.Best = append(h.Best, r.Event)
+		case r.List == "worst" && r.Value < 0:
+			h.Worst = append(h.Worst, r.Event)
+		}
+	}
+	h.Latest, h.Older = cutEvents(h.Latest, latest)
+	return h, addPredictions(ctx, db, agentID, h.Latest, h.Best, h.Worst)
 }
 
-// addPredictions fills in the predictions and titles.
-func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, events []Event) error {
-	if len(events) == 0 {
+// cutEvents cuts a list of the latest events to limit. next is the cursor after the last of them, or "" if nothing was
+// cut off.
+func cutEvents(events []Event, limit int) (cut []Event, next string) {
+	if len(events) <= limit {
+		return events, ""
+	}
+	last := &events[limit-1]
+	return events[:limit], cursor.Encode(eventMark, last.Day, last.Key)
+}
+
+// addPredictions fills in the predictions and titles of events of an agent. An event can be in several lists.
+func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, lists ...[]Event) error {
+	byKey := map[string][]*Event{}
+	for _, list := range lists {
+		for i := range list {
+			byKey[list[i].Key] = append(byKey[list[i].Key], &list[i])
+		}
+	}
+	if len(byKey) == 0 {
 		return nil
 	}
-	byKey := make(map[string]*Event, len(events))
-	keys := make([]string, 0, len(events))
-	for i := range events {
-		byKey[events[i].Key] = &events[i]
-		keys = append(keys, events[i].Key)
-	}
-	list, err := prediction.Store{}.ResolvedOn(ctx, db, agentID, keys, lastWeighed)
+	list, err := prediction.Store{}.ResolvedOn(ctx, db, agentID, slices.Collect(maps.Keys(byKey)), lastWeighed)
 	if err != nil {
 		return err
 	}
@@ -123,10 +151,10 @@ func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, events [
 		return err
 	}
 	for _, p := range list {
-		e := byKey[p.EventKey]
-		e.Title = titles[p.MarketID]
 		p.Redact(author.Visibility, agent.Viewer{})
-		e.Predictions = append(e.Predictions, p)
+		for _, e := range byKey[p.EventKey] {
+			e.Title, e.Predictions = titles[p.MarketID], append(e.Predictions, p)
+		}
 	}
 	return nil
 }

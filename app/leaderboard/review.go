@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -66,12 +67,13 @@ type settledRow struct {
 
 // readSettled reads the predictions for a review, in order of publication.
 func (s *Store) readSettled(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]*settledRow, error) {
-	var rows []*settledRow
-	err := db.NewSelect().TableExpr("(?) AS p", prediction.SelectNewestSettled(db, agentID, MaxReviewed)).
-		Join("JOIN (?) AS c ON c.event_key = p.event_key", settlement.SelectClusters(db, agentID)).
+	planned := database.NewPlanned(db)
+	q := db.NewSelect().TableExpr("(?) AS p", prediction.SelectNewestSettled(db, planned, agentID, MaxReviewed)).
+		Join("JOIN (?) AS c ON c.event_key = p.event_key", settlement.SelectClusters(db, planned, agentID)).
 		ColumnExpr("p.*, c.category AS cluster_category, c.day AS cluster_day").
-		Where("c.day <= ?", day(s.now())).OrderExpr("p.id").Scan(ctx, &rows)
-	return rows, err
+		Where("c.day <= ?", planned.Value(day(s.now()))).OrderExpr("p.id")
+	var rows []*settledRow
+	return rows, planned.Scan(ctx, q, &rows)
 }
 
 // settledOf converts rows for package score.

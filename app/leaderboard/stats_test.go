@@ -345,7 +345,7 @@ func TestHistoryAfterReversal(t *testing.T) {
 	})
 }
 
-func TestBestAndWorst(t *testing.T) {
+func TestHighlights(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
@@ -357,10 +357,25 @@ func TestBestAndWorst(t *testing.T) {
 			list = append(list, forecast{agent: id, market: name, p: p, q: 0.5, y: 1, hours: 9, day: "2026-11-20"})
 		}
 		w.record(list...)
-		best, worst, err := w.store.BestAndWorst(t.Context(), db.Reader, id, 5)
+		h, err := w.store.Highlights(t.Context(), db.Reader, id, 3, 5)
 		if err != nil {
 			t.Fatal(err)
 		}
+		var latest []string
+		for _, e := range h.Latest {
+			latest = append(latest, e.Title)
+			if len(e.Predictions) != 1 {
+				t.Errorf("%s has the predictions %+v, want one", e.Title, e.Predictions)
+			}
+		}
+		if want := "[Title m3 Title m2 Title m1]"; fmt.Sprint(latest) != want {
+			t.Errorf("latest %v, want %v", latest, want)
+		}
+		older, next, err := w.store.EventsOf(t.Context(), db.Reader, id, 3, h.Older)
+		if err != nil || len(older) != 1 || older[0].Title != "Title m0" || next != "" {
+			t.Errorf("older %+v, next %q, error %v; want the event m0 alone", older, next, err)
+		}
+		best, worst := h.Best, h.Worst
 		if len(best) != 2 || best[0].Title != "Title m0" || best[1].Title != "Title m3" || len(best[0].Predictions) != 1 || best[0].Value.Float() != 24 {
 			t.Errorf("best %+v", best)
 		}

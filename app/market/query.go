@@ -67,9 +67,9 @@ func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (m
 		return titles, nil
 	}
 	var markets []Market
-	err := db.NewSelect().Model(&markets).Column("id", "title", "event_title").
-		Where("m.id IN (?)", bun.List(marketIDs)).Scan(ctx)
-	if err != nil {
+	p := database.NewPlanned(db)
+	q := db.NewSelect().Model(&markets).Column("id", "title", "event_title")
+	if err := p.Scan(ctx, p.In(q, "m.id", marketIDs)); err != nil {
 		return nil, fmt.Errorf("read the titles of events: %w", err)
 	}
 	for i := range markets {

@@ -48,11 +48,11 @@ func newestBy(db bun.IDB, agents []uuid.UUID, perAgent int) *bun.RawQuery {
 
 // SelectNewestSettled selects predictions of an agent that were scored against a baseline. It looks only at
 // the most recently settled ones, limit at most. It has the columns of Prediction without texts.
-func SelectNewestSettled(db bun.IDB, agentID uuid.UUID, limit int) *bun.SelectQuery {
+func SelectNewestSettled(db bun.IDB, planned *database.Planned, agentID uuid.UUID, limit int) *bun.SelectQuery {
 	newest := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id", "r.baseline", "r.baseline_before",
 		"r.baseline_after", "r.baseline_previous", "r.before_bid", "r.before_ask", "r.after_bid", "r.after_ask", "r.median_bid",
 		"r.median_ask", "r.weight_index", "r.resolution_value", "r.edge", "r.status", "r.baseline_state").
-		Where("r.agent_id = ?", agentID).Where("r.resolved_at IS NOT NULL").
+		Where("r.agent_id = ?", planned.Value(agentID)).Where("r.resolved_at IS NOT NULL").
 		OrderExpr("r.resolved_at DESC, r.id DESC").Limit(int64(limit))
 	return db.NewSelect().TableExpr("(?) AS r", newest).
 		Join("JOIN predictions AS p ON p.agent_id = r.agent_id AND p.id = r.id").

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -169,10 +170,10 @@ func (Store) ResolvedOn(
 		}
 		for part := range slices.Chunk(ids, 500) {
 			var some []Prediction
-			q := db.NewSelect().Model(&some).ExcludeColumn("thesis", "evidence").Where("p.agent_id = ?", agentID).
+			planned := database.NewPlanned(db)
+			q := db.NewSelect().Model(&some).ExcludeColumn("thesis", "evidence").Where("p.agent_id = ?", planned.Value(agentID)).
 				Where("p.status = ?", Resolved).Where("p.weight_index <= ?", maxIndex)
-			err := database.WhereIDs(q, "p.id", part).Scan(ctx)
-			if err != nil {
+			if err := planned.Scan(ctx, planned.In(q, "p.id", part)); err != nil {
 				return nil, fmt.Errorf("read the predictions on events: %w", err)
 			}
 			list = append(list, some...)
@@ -185,13 +186,23 @@ func (Store) ResolvedOn(
 // firstIDsOn finds the ids of an agent's first predictions on each of the given events. A separate query reads
 // the predictions, because Postgres would join these ids to all results.
 func firstIDsOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, keys []string) (ids []uuid.UUID, err error) {
-	first := make([]string, len(keys))
-	var args []any
-	for i, key := range keys {
-		first[i] = "SELECT f.id FROM (SELECT p.id FROM predictions AS p WHERE p.agent_id = ? AND p.event_key = ? ORDER BY p.id LIMIT ?) AS f"
-		args = append(args, agentID, key, lookedAtOn)
+	planned := database.NewPlanned(db)
+	first := func(key any) *bun.SelectQuery {
+		return db.NewSelect().TableExpr("predictions AS p").Column("p.id").Where("p.agent_id = ?", planned.Value(agentID)).
+			Where("p.event_key = ?", key).Order("p.id").Limit(lookedAtOn)
 	}
-	if err := db.NewRaw(strings.Join(first, " UNION ALL "), args...).Scan(ctx, &ids); err != nil {
+	var parts []string
+	var args []any
+	if database.IsPostgres(db) { // Postgres takes longer to plan a UNION with more parts.
+		parts = []string{"SELECT f.id FROM unnest((SELECT ?::text[])) AS v (event_key) CROSS JOIN LATERAL (?) AS f"}
+		args = []any{planned.Value(pgdialect.Array(keys)), first(bun.Safe("v.event_key"))}
+	} else {
+		for _, key := range keys {
+			parts, args = append(parts, "SELECT f.id FROM (?) AS f"), append(args, first(planned.Value(key)))
+		}
+	}
+	q := db.NewSelect().TableExpr("(?) AS found", db.NewRaw(strings.Join(parts, " UNION ALL "), args...)).Column("found.id")
+	if err := planned.Scan(ctx, q, &ids); err != nil {
 		return nil, fmt.Errorf("find the predictions on events: %w", err)
 	}
 	return ids, nil

@@ -64,7 +64,7 @@ func (s *Server) reportPage(ctx context.Context, c *fiber.Ctx, run *Run, m *made
 		Markets: signal.NewFeed(api.MarketCodec(), now), News: signal.NewFeed(api.NewsCodec(), now),
 	})
 	p := pages.ReplayProps{
-		Record:   site.Record(web.RecordOf{Agent: m.agent, Stats: m.stats, Review: m.review, Events: m.events, Best: m.best, Worst: m.worst}),
+		Record:   site.Record(web.RecordOf{Agent: m.agent, Stats: m.stats, Review: m.review, Events: m.events}),
 		Warnings: m.report.Warnings, Facts: m.facts(), Parts: m.parts(), More: max(0, len(m.report.List)-shownRows),
 	}
 	p.Record.Row.Missing, p.Record.Row.Reason = nil, "a replay isn’t ranked"

@@ -134,9 +134,7 @@ type made struct {
 	agent  *agent.Agent
 	stats  *leaderboard.Stats
 	review *leaderboard.Review
-	events []leaderboard.Event
-	best   []leaderboard.Event
-	worst  []leaderboard.Event
+	events *leaderboard.Highlights
 }
 
 // makeReport settles the predictions of a run with the archive and reads the resulting record.
@@ -205,10 +203,7 @@ func (r *record) read(ctx context.Context, run *Run, m *made) (err error) {
 		return err
 	}
 	m.agent = &agent.Agent{ID: run.Agent, Profile: agent.Profile{Name: run.Name, Model: run.Model}, CreatedAt: run.CreatedAt}
-	if m.events, _, err = r.store.EventsOf(ctx, r.db.Reader, of[whole], reportedEvents, ""); err != nil {
-		return err
-	}
-	if m.best, m.worst, err = r.store.BestAndWorst(ctx, r.db.Reader, of[whole], reportedCalls); err != nil {
+	if m.events, err = r.store.Highlights(ctx, r.db.Reader, of[whole], reportedEvents, reportedCalls); err != nil {
 		return err
 	}
 	out := &m.report

@@ -60,11 +60,7 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 	if err != nil {
 		return err
 	}
-	events, older, err := s.Leaderboard.EventsOf(ctx, db, a.ID, latestEvents, "")
-	if err != nil {
-		return err
-	}
-	best, worst, err := s.Leaderboard.BestAndWorst(ctx, db, a.ID, agentCalls)
+	events, err := s.Leaderboard.Highlights(ctx, db, a.ID, latestEvents, agentCalls)
 	if err != nil {
 		return err
 	}
@@ -76,13 +72,13 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 	if err != nil {
 		return err
 	}
-	p := s.Record(RecordOf{a, stats, review, events, best, worst})
+	p := s.Record(RecordOf{a, stats, review, events})
 	p.Layout.NoIndex = at.narrowed() || stats.Resolved == 0
 	if stats.Resolved == 0 {
 		keepFromSearch(c)
 	}
 	p.Predictions, p.More = s.predictionList(list), next != ""
-	if older != "" {
+	if events.Older != "" {
 		p.AllEvents = at.with("events", "all")
 	}
 	return show(c, pages.Agent(p))
@@ -104,10 +100,10 @@ func (s *Site) agentEvents(c *fiber.Ctx, a *agent.Agent, at address) error {
 
 // RecordOf is the data of an agent's page, except its predictions.
 type RecordOf struct {
-	Agent               *agent.Agent
-	Stats               *leaderboard.Stats
-	Review              *leaderboard.Review
-	Events, Best, Worst []leaderboard.Event
+	Agent  *agent.Agent
+	Stats  *leaderboard.Stats
+	Review *leaderboard.Review
+	Events *leaderboard.Highlights
 }
 
 // Record returns the props of an agent's page.
@@ -115,7 +111,7 @@ func (s *Site) Record(r RecordOf) pages.AgentProps {
 	p := s.agentProps(r.Agent, r.Stats)
 	p.Review, p.Extremes = s.reviewProps(r.Review), leaderboard.MaxReviewed
 	erased := r.Agent.Closed()
-	p.Events, p.Best, p.Worst = eventRows(r.Events, erased), eventRows(r.Best, erased), eventRows(r.Worst, erased)
+	p.Events, p.Best, p.Worst = eventRows(r.Events.Latest, erased), eventRows(r.Events.Best, erased), eventRows(r.Events.Worst, erased)
 	return p
 }
 
