@@ -577,7 +577,8 @@ CREATE INDEX predictions_unrevealed_of ON predictions (agent_id, market_id) WHER
 -- outcome: at the view before, at the view after, and the time-weighted median over the hour
 -- before. stake and spread are the prediction's a and u in 1e-4 point, unweighted like edge.
 -- resolved_at is when the market closed, and settled_at when the status last changed, or when the void
--- prediction was revealed after that. day is the UTC day that the scores count on, as in score_entries.
+-- prediction was revealed after that. The scores count on the UTC day in day and in score_category, as in
+-- score_entries. A review reads both here, because each event would be one more row to read.
 -- By agent; owner prediction.
 CREATE TABLE results (
   agent_id {{.UUID}} NOT NULL,
@@ -614,6 +615,7 @@ CREATE TABLE results (
   edge BIGINT,
   log_edge {{.FLOAT}},
   day TEXT,
+  score_category TEXT,
   rules_version TEXT,
   ruled BOOLEAN NOT NULL DEFAULT FALSE,
   PRIMARY KEY (id, agent_id),
@@ -652,8 +654,8 @@ CREATE VIEW prediction_records AS
     r.id AS result_id, r.baseline_state, r.baseline, r.baseline_before, r.baseline_after, r.baseline_previous,
     r.before_bid, r.before_ask, r.after_bid, r.after_ask, r.median_bid, r.median_ask, r.baseline_observed_at,
     r.weight_index, r.stake, r.spread, r.status, r.resolution_value, r.resolution_outcome, r.resolution_source,
-    r.resolution_note, r.resolved_at, r.settled_at, r.brier, r.edge, r.log_edge, r.day, r.rules_version,
-    r.ruled
+    r.resolution_note, r.resolved_at, r.settled_at, r.brier, r.edge, r.log_edge, r.day, r.score_category,
+    r.rules_version, r.ruled
   FROM predictions AS p JOIN results AS r ON r.agent_id = p.agent_id AND r.id = p.id;
 --bun:split
 

@@ -163,7 +163,7 @@ func bets(t *testing.T, db *database.DB, from, to int, agentID uuid.UUID) {
 			MarketID: fmt.Sprint("m", n), Outcome: "Yes", OutcomeIndex: &outcome, EventKey: fmt.Sprint("e:", n), ScheduledCloseAt: at, Reveal: prediction.RevealNow,
 			BaselineState: prediction.Fixed, Baseline: &q, BaselineBefore: &q, BaselineAfter: &q, BaselineObservedAt: at, WeightIndex: &index,
 			Status: prediction.Resolved, ResolutionValue: &y, ResolutionSource: "market", ResolvedAt: at, Brier: &brier, Edge: &edge,
-			RulesVersion: score.RulesVersion, CreatedAt: at,
+			Day: at.Format(time.DateOnly), ScoreCategory: "general", RulesVersion: score.RulesVersion, CreatedAt: at,
 		})
 	}
 	if err := prediction.Restore(t.Context(), db, list); err != nil {

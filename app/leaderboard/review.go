@@ -15,7 +15,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
-	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 const (
@@ -58,26 +57,17 @@ func (s *Store) Review(ctx context.Context, db bun.IDB, agentID uuid.UUID, viewe
 	return r, nil
 }
 
-// settledRow is a settled prediction with the category and the day of its event.
-type settledRow struct {
-	prediction.Prediction `bun:",extend"`
-
-	ClusterCategory, ClusterDay string
-}
-
 // readSettled reads the predictions for a review, in order of publication.
-func (s *Store) readSettled(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]*settledRow, error) {
+func (s *Store) readSettled(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]*prediction.Prediction, error) {
 	planned := database.NewPlanned(db)
 	q := db.NewSelect().TableExpr("(?) AS p", prediction.SelectNewestSettled(db, planned, agentID, MaxReviewed)).
-		Join("JOIN (?) AS c ON c.event_key = p.event_key", settlement.SelectClusters(db, planned, agentID)).
-		ColumnExpr("p.*, c.category AS cluster_category, c.day AS cluster_day").
-		Where("c.day <= ?", planned.Value(day(s.now()))).OrderExpr("p.id")
-	var rows []*settledRow
+		ColumnExpr("p.*").Where("p.day <= ?", planned.Value(day(s.now()))).OrderExpr("p.id")
+	var rows []*prediction.Prediction
 	return rows, planned.Scan(ctx, q, &rows)
 }
 
 // settledOf converts rows for package score.
-func settledOf(rows []*settledRow) []score.Settled {
+func settledOf(rows []*prediction.Prediction) []score.Settled {
 	type side struct {
 		market  string
 		outcome int
@@ -88,7 +78,7 @@ func settledOf(rows []*settledRow) []score.Settled {
 		on := side{r.MarketID, *r.OutcomeIndex}
 		list[i] = score.Settled{
 			P: r.Confidence, Q: *r.Baseline, Y: *r.ResolutionValue, Bounds: r.Bounds(), Index: *r.WeightIndex, Previous: -1,
-			Event: r.EventKey, Category: r.ClusterCategory, Day: r.ClusterDay, Horizon: horizon(&r.Prediction),
+			Event: r.EventKey, Category: r.ScoreCategory, Day: r.Day, Horizon: horizon(r),
 		}
 		if said := r.BaselinePrevious; said != nil {
 			same, ok := last[on]
@@ -115,15 +105,15 @@ func horizon(p *prediction.Prediction) time.Duration {
 }
 
 // addCalls reads the records of the best and the worst predictions.
-func (r *Review) addCalls(ctx context.Context, db bun.IDB, viewer agent.Viewer, rows []*settledRow) error {
-	slices.SortFunc(rows, func(a, b *settledRow) int {
+func (r *Review) addCalls(ctx context.Context, db bun.IDB, viewer agent.Viewer, rows []*prediction.Prediction) error {
+	slices.SortFunc(rows, func(a, b *prediction.Prediction) int {
 		return cmp.Or(cmp.Compare(*b.Edge, *a.Edge), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 	n := min(maxCalls, len(rows))
 	best, worst := slices.Clone(rows[:n]), slices.Clone(rows[len(rows)-n:])
 	slices.Reverse(worst)
-	best = slices.DeleteFunc(best, func(p *settledRow) bool { return *p.Edge <= 0 })
-	worst = slices.DeleteFunc(worst, func(p *settledRow) bool { return *p.Edge >= 0 })
+	best = slices.DeleteFunc(best, func(p *prediction.Prediction) bool { return *p.Edge <= 0 })
+	worst = slices.DeleteFunc(worst, func(p *prediction.Prediction) bool { return *p.Edge >= 0 })
 	var ids []uuid.UUID
 	for _, p := range slices.Concat(best, worst) {
 		ids = append(ids, p.ID)
@@ -136,7 +126,7 @@ func (r *Review) addCalls(ctx context.Context, db bun.IDB, viewer agent.Viewer, 
 	return nil
 }
 
-func recordsOf(rows []*settledRow, found map[uuid.UUID]*prediction.Record) []prediction.Record {
+func recordsOf(rows []*prediction.Prediction, found map[uuid.UUID]*prediction.Record) []prediction.Record {
 	out := make([]prediction.Record, 0, len(rows))
 	for _, p := range rows {
 		if r := found[p.ID]; r != nil {

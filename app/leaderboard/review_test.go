@@ -43,10 +43,9 @@ func (w *world) settled(id uuid.UUID, b bet) uuid.UUID {
 		MarketID: b.event, Outcome: m.Outcomes[b.outcome], OutcomeIndex: &b.outcome, EventKey: "m:" + b.event, ScheduledCloseAt: b.closes,
 		BaselineState: prediction.Fixed, Baseline: &b.q, BaselineBefore: &b.q, BaselineAfter: &b.q, BaselinePrevious: b.previous,
 		BaselineObservedAt: b.published, WeightIndex: &b.index, Status: prediction.Resolved, ResolutionValue: &b.y, ResolutionSource: "market",
-		ResolvedAt: b.closes, Brier: &brier, Edge: &edge, RulesVersion: score.RulesVersion, CreatedAt: b.published,
+		ResolvedAt: b.closes, Brier: &brier, Edge: &edge, Day: b.closes.Format(time.DateOnly), ScoreCategory: b.category,
+		RulesVersion: score.RulesVersion, CreatedAt: b.published,
 	})
-	w.exec(`INSERT INTO clusters (agent_id, event_key, category, day, next_index, settled, disagreements, value) VALUES (?, ?, ?, ?, 1, 1, 1, ?)
-		ON CONFLICT (agent_id, event_key) DO UPDATE SET settled = 2`, id, "m:"+b.event, b.category, b.closes.Format(time.DateOnly), edge)
 	return made
 }
 

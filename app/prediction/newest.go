@@ -51,7 +51,7 @@ func newestBy(db bun.IDB, agents []uuid.UUID, perAgent int) *bun.RawQuery {
 func SelectNewestSettled(db bun.IDB, planned *database.Planned, agentID uuid.UUID, limit int) *bun.SelectQuery {
 	newest := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id", "r.baseline", "r.baseline_before",
 		"r.baseline_after", "r.baseline_previous", "r.before_bid", "r.before_ask", "r.after_bid", "r.after_ask", "r.median_bid",
-		"r.median_ask", "r.weight_index", "r.resolution_value", "r.edge", "r.status", "r.baseline_state").
+		"r.median_ask", "r.weight_index", "r.resolution_value", "r.edge", "r.status", "r.baseline_state", "r.day", "r.score_category").
 		Where("r.agent_id = ?", planned.Value(agentID)).Where("r.resolved_at IS NOT NULL").
 		OrderExpr("r.resolved_at DESC, r.id DESC").Limit(int64(limit))
 	return db.NewSelect().TableExpr("(?) AS r", newest).

@@ -106,11 +106,13 @@ type Prediction struct {
 	SettledAt         time.Time `bun:",nullzero"` // when Status last changed, or when the void prediction was revealed after that
 	Ruled             bool      // an admin ruled on this prediction alone, and not on its market
 
-	Brier        *float64 // 0 best, 1 worst
-	Edge         *score.Points
-	LogEdge      *float64 // bits
-	Day          string   `bun:",nullzero"` // the UTC day that the scores count on, such as "2026-11-21"
-	RulesVersion string   `bun:",nullzero"`
+	Brier   *float64 // 0 best, 1 worst
+	Edge    *score.Points
+	LogEdge *float64 // bits
+	// The scores count on Day, a UTC day such as "2026-11-21", and in ScoreCategory.
+	Day           string `bun:",nullzero"`
+	ScoreCategory string `bun:",nullzero"`
+	RulesVersion  string `bun:",nullzero"`
 
 	// Reveal is when others see the prediction, and Unrevealed says that they don't yet. Others see Hash
 	// instead, and can check it later with Salt; see seal. Both are nil with RevealNow. RevealedAt is zero

@@ -224,22 +224,24 @@ func FixBaselines(ctx context.Context, tx bun.Tx, rows []Baseline) error {
 
 // Resolution holds the columns that resolving, voiding or reopening a prediction writes.
 type Resolution struct {
-	AgentID      uuid.UUID     `bun:",type:uuid"`
-	ID           uuid.UUID     `bun:",type:uuid"`
-	Was          Status        `bun:",type:text"` // the status when it was read
-	Status       Status        `bun:",type:text"`
-	Value        *float64      `bun:",type:double precision"`
-	Outcome      string        `bun:",nullzero,type:text"`
-	Source       string        `bun:",nullzero,type:text"`
-	Note         string        `bun:",nullzero,type:text"`
-	ResolvedAt   time.Time     `bun:",nullzero,type:timestamptz"`
-	SettledAt    time.Time     `bun:",type:timestamptz"`
-	Brier        *float64      `bun:",type:double precision"`
-	Edge         *score.Points `bun:",type:bigint"`
-	LogEdge      *float64      `bun:",type:double precision"`
-	Day          string        `bun:",nullzero,type:text"`
-	RulesVersion string        `bun:",nullzero,type:text"`
-	Ruled        bool          `bun:",type:boolean"`
+	AgentID    uuid.UUID     `bun:",type:uuid"`
+	ID         uuid.UUID     `bun:",type:uuid"`
+	Was        Status        `bun:",type:text"` // the status when it was read
+	Status     Status        `bun:",type:text"`
+	Value      *float64      `bun:",type:double precision"`
+	Outcome    string        `bun:",nullzero,type:text"`
+	Source     string        `bun:",nullzero,type:text"`
+	Note       string        `bun:",nullzero,type:text"`
+	ResolvedAt time.Time     `bun:",nullzero,type:timestamptz"`
+	SettledAt  time.Time     `bun:",type:timestamptz"`
+	Brier      *float64      `bun:",type:double precision"`
+	Edge       *score.Points `bun:",type:bigint"`
+	LogEdge    *float64      `bun:",type:double precision"`
+	// The scores count on Day and in ScoreCategory, as those of the ledger entry do.
+	Day           string `bun:",nullzero,type:text"`
+	ScoreCategory string `bun:",nullzero,type:text"`
+	RulesVersion  string `bun:",nullzero,type:text"`
+	Ruled         bool   `bun:",type:boolean"`
 }
 
 // Resolve writes resolutions. It fails if the status of a prediction has changed since it was read.
@@ -249,7 +251,8 @@ func Resolve(ctx context.Context, tx bun.Tx, rows []Resolution) error {
 	}
 	res, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
 		" resolution_source = v.source, resolution_note = v.note, resolved_at = v.resolved_at, settled_at = v.settled_at, brier = v.brier, edge = v.edge,"+
-		" log_edge = v.log_edge, day = v.day, rules_version = v.rules_version, ruled = v.ruled"+
+		" log_edge = v.log_edge, day = v.day, score_category = v.score_category, rules_version = v.rules_version,"+
+		" ruled = v.ruled"+
 		" FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.status = v.was", rows)
 	if err != nil {
 		return fmt.Errorf("write resolutions: %w", err)

@@ -88,7 +88,7 @@ var (
 		"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_previous", "baseline_observed_at", "weight_index",
 		"before_bid", "before_ask", "after_bid", "after_ask", "median_bid", "median_ask", "stake", "spread",
 		"status", "resolution_value", "resolution_outcome", "resolution_source", "resolution_note", "resolved_at", "settled_at", "ruled",
-		"brier", "edge", "log_edge", "day", "rules_version",
+		"brier", "edge", "log_edge", "day", "score_category", "rules_version",
 	}
 )
 

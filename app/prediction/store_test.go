@@ -27,7 +27,7 @@ func everyField(d *author) prediction.Prediction {
 		BaselineState: prediction.Fixed, Baseline: new(0.5), BaselineBefore: new(0.5), BaselineAfter: new(0.5), BaselinePrevious: new(0.4),
 		BaselineObservedAt: at, BeforeBid: new(0.4), BeforeAsk: new(0.6), AfterBid: new(0.4), AfterAsk: new(0.6), MedianBid: new(0.4), MedianAsk: new(0.6),
 		Stake: points, Spread: points, WeightIndex: &yes, Status: prediction.Resolved, ResolutionValue: new(1.0), ResolutionOutcome: "Yes",
-		ResolutionSource: "admin", ResolutionNote: "n", ResolvedAt: at, SettledAt: at, Ruled: true, Brier: new(0.1), Edge: points, LogEdge: new(0.2), Day: "2026-12-20", RulesVersion: "1",
+		ResolutionSource: "admin", ResolutionNote: "n", ResolvedAt: at, SettledAt: at, Ruled: true, Brier: new(0.1), Edge: points, LogEdge: new(0.2), Day: "2026-12-20", ScoreCategory: "sport", RulesVersion: "1",
 		Reveal: prediction.RevealClose, Salt: []byte("salt"), Hash: []byte("hash"), Unrevealed: true, RevealedAt: at,
 		Hidden: true, Newcomer: true, Sample: true, CreatedAt: at,
 	}

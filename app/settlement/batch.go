@@ -148,7 +148,7 @@ func (b *batch) move(i *item, to resolution) error {
 		}
 		e := i.last
 		row.Value, row.Brier, row.Edge, row.LogEdge = &e.Value, &e.Brier, e.Edge, e.LogEdge
-		row.Day, row.RulesVersion = e.Day, e.RulesVersion
+		row.Day, row.ScoreCategory, row.RulesVersion = e.Day, e.Category, e.RulesVersion
 	}
 	b.predictions = append(b.predictions, row)
 	b.updates = append(b.updates, i.movedUpdate(&row, b.now, b.withheld))

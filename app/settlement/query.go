@@ -19,18 +19,13 @@ func SelectDays(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("agent_days AS d").ColumnExpr("d.*")
 }
 
-// SelectClusters is a subquery of an agent's events with at least one settled prediction:
-// event_key, category, day (on which the event counts), value, stake, spread and disagreements.
-func SelectClusters(db bun.IDB, p *database.Planned, agentID uuid.UUID) *bun.SelectQuery {
+// SelectNewestClusters is a subquery of the latest events of an agent that have at least one settled prediction and
+// count up to a day, at most limit: event_key, category, day (on which the event counts), value, stake, spread and
+// disagreements.
+func SelectNewestClusters(db bun.IDB, p *database.Planned, agentID uuid.UUID, until string, limit int) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("clusters AS c").
 		ColumnExpr("c.event_key, c.category, COALESCE(c.day, c.settled_day) AS day, c.value, c.stake, c.spread, c.disagreements").
-		Where("c.agent_id = ?", p.Value(agentID)).Where("c.settled > 0")
-}
-
-// SelectNewestClusters narrows SelectClusters to the latest events that count up to a day, at most
-// limit.
-func SelectNewestClusters(db bun.IDB, p *database.Planned, agentID uuid.UUID, until string, limit int) *bun.SelectQuery {
-	return SelectClusters(db, p, agentID).Where("COALESCE(c.day, c.settled_day) <= ?", p.Value(until)).
+		Where("c.agent_id = ?", p.Value(agentID)).Where("c.settled > 0").Where("COALESCE(c.day, c.settled_day) <= ?", p.Value(until)).
 		OrderExpr("COALESCE(c.day, c.settled_day) DESC, c.event_key DESC").Limit(int64(limit))
 }
 

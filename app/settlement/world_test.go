@@ -221,6 +221,26 @@ func (w *world) rebuilt() {
 	for _, d := range report.Differences {
 		w.t.Error(d)
 	}
+	w.countsAsLedger()
+}
+
+// countsAsLedger checks that the scores of each resolved prediction count on the same day and in the same category as its
+// latest ledger entry, and, with a baseline, as the agent's events.
+func (w *world) countsAsLedger() {
+	w.t.Helper()
+	var wrong []string
+	err := w.db.NewRaw(`SELECT CAST(p.id AS TEXT) || ': ' || COALESCE(p.day, '') || ' ' || COALESCE(p.score_category, '')
+			FROM prediction_records AS p
+			JOIN score_entries AS e ON e.agent_id = p.agent_id AND e.prediction_id = p.id
+				AND e.seq = (SELECT MAX(l.seq) FROM score_entries AS l WHERE l.agent_id = p.agent_id AND l.prediction_id = p.id)
+			LEFT JOIN clusters AS c ON c.agent_id = p.agent_id AND c.event_key = p.event_key AND p.baseline IS NOT NULL
+			WHERE p.status = 'resolved' AND (p.day, p.score_category) <> (e.day, e.category)
+				OR p.status = 'resolved' AND c.event_key IS NOT NULL AND (p.day, p.score_category) <> (COALESCE(c.day, c.settled_day), c.category)
+				OR p.status = 'resolved' AND (p.day IS NULL OR p.score_category IS NULL)
+				OR p.status <> 'resolved' AND (p.day IS NOT NULL OR p.score_category IS NOT NULL)`).Scan(w.t.Context(), &wrong)
+	if w.must(err); len(wrong) > 0 {
+		w.t.Errorf("scores that don't count as in the ledger: %v", wrong)
+	}
 }
 
 // populatedMarkets is the number of markets that populate returns.

@@ -279,7 +279,7 @@ func TestClosedAccount(t *testing.T) {
 	p := h.publish("Will it rain in Oslo?", "1", 0.7)
 	_, err := h.db.NewUpdate().Table("results").
 		Set("baseline_state = 'fixed', baseline = 0.6, baseline_before = 0.6, weight_index = 0, status = 'resolved', resolution_value = 1").
-		Set("resolved_at = ?, edge = 70000, brier = 0.09", start).Where("id = ?", p.ID).Exec(t.Context())
+		Set("resolved_at = ?, edge = 70000, brier = 0.09, day = '2026-11-20', score_category = 'weather'", start).Where("id = ?", p.ID).Exec(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,15 +55,18 @@ var predictionColumns = []string{
 func (r record) prediction() []any {
 	market, title := fmt.Sprintf("load-%d", r.market), fmt.Sprintf("Load %d", r.market)
 	return []any{
-		r.id(), AgentID(r.agent), title, thesis(r.number), r.p, r.closes, fmt.Sprintf("category-%d", r.market/100%8), "", "[]",
+		r.id(), AgentID(r.agent), title, thesis(r.number), r.p, r.closes, r.category(), "", "[]",
 		market, "Yes", 0, "m:" + market, r.closes, false, false, r.published,
 	}
 }
 
+// category returns the category of the market.
+func (r record) category() string { return fmt.Sprintf("category-%d", r.market/100%8) }
+
 var resultColumns = []string{
 	"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "sample", "created_at",
 	"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_observed_at", "weight_index", "status",
-	"resolution_value", "resolution_outcome", "resolution_source", "resolved_at", "brier", "edge", "log_edge", "day", "rules_version",
+	"resolution_value", "resolution_outcome", "resolution_source", "resolved_at", "brier", "edge", "log_edge", "day", "score_category", "rules_version",
 }
 
 // result returns the values of resultColumns.
@@ -73,14 +76,14 @@ func (r record) result() []any {
 		string(prediction.Fixed), r.q, r.q, r.q, r.published, 0,
 	}
 	if !r.settled {
-		return append(row, string(prediction.Open), nil, nil, nil, nil, nil, nil, nil, nil, nil)
+		return append(row, string(prediction.Open), nil, nil, nil, nil, nil, nil, nil, nil, nil, nil)
 	}
 	winner := "No"
 	if r.y == 1 {
 		winner = "Yes"
 	}
 	return append(row, string(prediction.Resolved), r.y, winner, "market", r.closes,
-		score.Brier(r.p, r.y), int64(score.Edge(r.p, r.q, r.y)), score.LogEdge(r.p, r.q, r.y), r.closes.Format(time.DateOnly), score.RulesVersion)
+		score.Brier(r.p, r.y), int64(score.Edge(r.p, r.q, r.y)), score.LogEdge(r.p, r.q, r.y), r.closes.Format(time.DateOnly), r.category(), score.RulesVersion)
 }
 
 // AgentID returns the id of the nth loaded agent, from 1. AgentID(0) is no agent's id and sorts
