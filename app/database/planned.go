@@ -81,6 +81,10 @@ func postgresValue(v any) any {
 // On Postgres the list is a subquery, so that Postgres doesn't plan the query anew for it. It would expect a
 // plan for a short list to be better than one for any list, and planning takes longer than the query.
 func (p *Planned) In(q *bun.SelectQuery, column string, values any) *bun.SelectQuery {
+	ids, isIDs := values.([]uuid.UUID)
+	if p.conn == nil && isIDs {
+		return WhereIDs(q, column, ids)
+	}
 	if p.conn == nil {
 		return q.Where("? IN (?)", bun.Ident(column), bun.List(values))
 	}
@@ -89,7 +93,7 @@ func (p *Planned) In(q *bun.SelectQuery, column string, values any) *bun.SelectQ
 		return q.Where("? IN (SELECT value FROM json_each(?))", bun.Ident(column), p.Value(string(list)))
 	}
 	list := "text[]"
-	if _, ok := values.([]uuid.UUID); ok {
+	if isIDs {
 		list = "uuid[]"
 	}
 	return q.Where("? = ANY((SELECT ?::?)::?)", bun.Ident(column), p.Value(values), bun.Safe(list), bun.Safe(list))
