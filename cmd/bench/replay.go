@@ -7,18 +7,20 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// replay repeats the statements of one publish over one connection to Postgres, each in one round trip as our node
-// sends them. They are read from the log of the server, so they stay right when the program changes.
+// replay repeats the statements of one publish over one connection to Postgres, the reads in one message and the writes
+// in another. They are read from the log of the server, so they stay right when the program changes.
 type replay struct {
 	bench      *bench
 	database   string
@@ -79,9 +81,6 @@ func (r *replay) measure(ctx context.Context) (s sample, err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
 	for i, q := range r.statements {
-		if !q.extended {
-			continue
-		}
 		if _, err := conn.PgConn().Prepare(ctx, strconv.Itoa(i), q.text, nil); err != nil {
 			return s, fmt.Errorf("%.200s: %w", q.text, err)
 		}
@@ -97,22 +96,28 @@ func (r *replay) measure(ctx context.Context) (s sample, err error) {
 
 func (r *replay) once(ctx context.Context, conn *pgx.Conn) error {
 	fresh := map[string]string{}
-	for i, q := range r.statements {
-		var err error
-		if q.extended {
+	next := 0
+	for _, message := range messages(r.statements) {
+		batch := &pgconn.Batch{}
+		for _, q := range message {
 			values := make([][]byte, len(q.values))
-			for j, v := range q.values {
-				values[j] = r.renew(v, fresh)
+			for i, v := range q.values {
+				values[i] = r.renew(v, fresh)
 			}
-			err = conn.PgConn().ExecPrepared(ctx, strconv.Itoa(i), values, nil, nil).Read().Err
-		} else {
-			_, err = conn.PgConn().Exec(ctx, q.text).ReadAll()
+			batch.ExecPrepared(strconv.Itoa(next), values, nil, nil)
+			next++
 		}
-		if err != nil {
-			return fmt.Errorf("%.200s: %w", q.text, err)
+		if err := conn.PgConn().ExecBatch(ctx, batch).Close(); err != nil {
+			return fmt.Errorf("repeat a publish: %w", err)
 		}
 	}
 	return nil
+}
+
+// messages parts the statements of a publish before its first insert. The values of an insert depend on what was read.
+func messages(list []statement) [][]statement {
+	first := slices.IndexFunc(list, statement.inserts)
+	return [][]statement{list[:first], list[first:]}
 }
 
 var uuidText = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
@@ -172,7 +177,7 @@ func lastPublish(log string) (found []statement, err error) {
 		}
 		list = append(list, q)
 		running[process] = list
-		if strings.EqualFold(q.text, "commit") && inserts(list) {
+		if strings.EqualFold(q.text, "commit") && slices.ContainsFunc(list, statement.inserts) {
 			found = list
 		}
 	}
@@ -182,14 +187,8 @@ func lastPublish(log string) (found []statement, err error) {
 	return found, nil
 }
 
-func inserts(list []statement) bool {
-	for _, q := range list {
-		if strings.Contains(q.text, "INSERT INTO predictions ") {
-			return true
-		}
-	}
-	return false
-}
+// inserts reports whether the statement inserts predictions.
+func (q statement) inserts() bool { return strings.Contains(q.text, "INSERT INTO predictions ") }
 
 // logValues parses the values of a statement: parameters: $1 = 'it”s', $2 = NULL.
 func logValues(text string) (values [][]byte, err error) {

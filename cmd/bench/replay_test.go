@@ -36,6 +36,9 @@ func TestLastPublish(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
+	if sent := messages(got); len(sent) != 2 || len(sent[0]) != 2 || !sent[1][0].inserts() {
+		t.Errorf("the messages are %+v, want the reads and then the writes", sent)
+	}
 	for name, log := range map[string]string{
 		"no publish":      strings.Replace(postgresLog, "INSERT INTO predictions", "INSERT INTO others", 1),
 		"unknown details": strings.Replace(postgresLog, "parameters: ", "more: ", 1),
