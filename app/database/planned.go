@@ -82,13 +82,12 @@ func postgresValue(v any) any {
 // plan for a short list to be better than one for any list, and planning takes longer than the query.
 func (p *Planned) In(q *bun.SelectQuery, column string, values any) *bun.SelectQuery {
 	ids, isIDs := values.([]uuid.UUID)
-	if p.conn == nil && isIDs {
+	switch {
+	case p.conn == nil && isIDs:
 		return WhereIDs(q, column, ids)
-	}
-	if p.conn == nil {
+	case p.conn == nil:
 		return q.Where("? IN (?)", bun.Ident(column), bun.List(values))
-	}
-	if p.sqlite {
+	case p.sqlite:
 		list, _ := json.Marshal(values) // texts and UUIDs always marshal
 		return q.Where("? IN (SELECT value FROM json_each(?))", bun.Ident(column), p.Value(string(list)))
 	}

@@ -93,11 +93,10 @@ func (s *Store) Highlights(ctx context.Context, db bun.IDB, agentID uuid.UUID, l
 		UnionAll(first("best", "value DESC, event_key", extremes)).
 		UnionAll(first("worst", "value, event_key", extremes))
 	q := db.NewSelect().With("newest", settlement.SelectNewestClusters(db, p, agentID, day(s.now()), MaxReviewed)).
-		TableExpr("(?) AS e", lists).ColumnExpr("*").OrderExpr("list, place")
+		TableExpr("(?) AS c", lists).ColumnExpr(eventColumns).Column("c.list").OrderExpr("c.list, c.place")
 	var rows []struct {
 		Event `bun:",extend"`
 		List  string
-		Place int
 	}
 	if err := p.Scan(ctx, q, &rows); err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
