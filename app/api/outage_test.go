@@ -22,7 +22,7 @@ import (
 )
 
 // outageWait is longer than any request takes, unless it hangs.
-const outageWait = 20 * time.Second
+const outageWait = time.Minute
 
 // startOutageBench is startBench with a private Postgres.
 func startOutageBench(t *testing.T, settings ...string) (*bench, *dbtest.Postgres) {

@@ -61,9 +61,10 @@ var checks = []check{
 		name:  "outages",
 		tries: "The disk of Postgres is filled, Postgres is stopped and frozen, a transaction locks the predictions, Redis is frozen and stopped, and the sources hang. On another node, the identity provider hangs and is stopped, another process locks the SQLite database, and the disk of that database is filled. Requests of every kind continue meanwhile.",
 		holds: "Requests that need the missing part are answered 503 with Retry-After and all others 200. So without the identity provider, only keys that are new to the node are answered 503. Lists and pages that can't be made are answered from the last good copy, marked as stale. Afterwards every answer is 200 and current again.",
-		limits: func(*scale) string {
+		limits: func(s *scale) string {
 			return fmt.Sprintf("The answers to every round of requests come within %s, and to at most %d of all rounds on a node within %s. The recovery takes at most %s, and after at most %d outage of a node %s. To this is added the time in which the database opens a connection for each request of a round, measured without the node. Without the identity provider, a new key is answered up to %s later, and the recovery takes up to %s more. At the moment when Redis freezes, a request takes at most %s longer, in the fastest of %d freezes.",
-				answerLimit, stalls, answerHardLimit, returnLimit, stalls, returnHardLimit, newKeyExtra, providerRest, frozenRedisCost, redisFreezes)
+				s.patience(answerLimit), stalls, s.patience(answerHardLimit), s.patience(returnLimit), stalls, s.patience(returnHardLimit),
+				s.patience(newKeyExtra), s.patience(providerRest), s.patience(frozenRedisCost), redisFreezes)
 		},
 		run:  takeAway,
 		long: true,
@@ -74,7 +75,7 @@ var checks = []check{
 		holds: "Without the pooler, requests that need the primary are answered 503 with Retry-After, and public reads go to the replica. Without the replica, no request is refused, public reads go to the primary, and an author reads its own predictions at once. Without the store, what is read from the archive is answered 503 with Retry-After or from the last good copy, marked as stale. All other requests are answered 200. Afterwards every answer is 200 and current again. The node's own counts show to which server reads go.",
 		limits: func(s *scale) string {
 			return fmt.Sprintf("Answers come, and the node recovers, within the same limits as above. An answer from the archive takes at most %s. REPLICA_MAX_LAG is %s, and a visitor sees every prediction within %s. Public reads go to the replica again within %s.",
-				archiveLimit, replicaMaxLag, visitorLag, s.patience(replicaReturn))
+				s.patience(archiveLimit), replicaMaxLag, s.patience(visitorLag), s.patience(replicaReturn))
 		},
 		run:   takeOptionalParts,
 		suite: true,
@@ -115,7 +116,7 @@ var checks = []check{
 		holds: "Every request of other clients is answered 200. Attackers are refused at their limits.",
 		limits: func(s *scale) string {
 			return fmt.Sprintf("Each database holds %s predictions. For each of the other requests, the time within which 99 %% are answered (p99) is at most %d times its undisturbed time plus %s. None waits longer than %s.",
-				grouped(s.searchable()), waitFactor, s.waitFloor(), longestWait)
+				grouped(s.searchable()), waitFactor, s.waitFloor(), s.patience(longestWait))
 		},
 		run:  besiege,
 		long: true,

@@ -243,7 +243,7 @@ func (f *following) readBack(when string, a answer) {
 	if unseen := newest + 1; unseen < len(f.published) {
 		lag := asked.Sub(f.published[unseen].at)
 		f.longest("longest time for which a visitor didn't see a prediction", lag)
-		if lag > visitorLag {
+		if lag > f.patience(visitorLag) {
 			f.fault("%s: a visitor doesn't see a prediction after %s", when, lag.Round(time.Millisecond))
 		}
 	}
@@ -343,7 +343,7 @@ func (t *outages) seeBeside(w *watch, p *probe, a answer) {
 	if a.took > gaveUpAfter && a.status == 503 {
 		t.gaveUp.Store(true)
 	}
-	if a.took > archiveLimit {
+	if a.took > t.patience(archiveLimit) {
 		t.fault("%s: %s is answered too late: %s", o.name, p.name, a)
 	}
 	if a.status == 200 && !p.kept && !w.over.Load() {

@@ -24,7 +24,7 @@ func (t *outages) suffer(o outage) {
 	w.began = time.Now()
 	t.count("outages: "+o.name, 1)
 	end := t.sendBeside(w)
-	for time.Since(w.began) < t.Outage || (w.unfinished() && time.Since(w.began) < staleLimit && !t.caught()) {
+	for time.Since(w.began) < t.Outage || (w.unfinished() && time.Since(w.began) < t.patience(staleLimit) && !t.caught()) {
 		answers := t.ask(t.probes)
 		for _, p := range t.probes {
 			w.see(&p, answers[p.name])
@@ -90,10 +90,10 @@ func (t *outages) report(w *watch) {
 		t.fault("%s: %s: %s", o.name, name, w.first[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.unmarked)) {
-		t.fault("%s: %s isn't marked as stale after %s", o.name, name, staleLimit)
+		t.fault("%s: %s isn't marked as stale after %s", o.name, name, t.patience(staleLimit))
 	}
 	if !w.effective {
-		t.fault("%s: not after %s: %s", o.name, staleLimit, o.effect)
+		t.fault("%s: not after %s: %s", o.name, t.patience(staleLimit), o.effect)
 	}
 	if w.harmless() {
 		t.Errorf("%s: every request was answered, so nothing was missing", o.name)
@@ -102,9 +102,9 @@ func (t *outages) report(w *watch) {
 
 // during counts the answers to one round of probes, and reports the one that exceeds its limit the most.
 func (t *outages) during(o outage, answers map[string]answer) {
-	slowest, excess := "", time.Duration(0)
+	slowest, excess, stall := "", time.Duration(0), t.patience(answerHardLimit-answerLimit)
 	for _, p := range t.probes {
-		a, limit := answers[p.name], answerLimit
+		a, limit := answers[p.name], t.patience(answerLimit)
 		t.count("requests during outages", 1)
 		if a.status == 503 {
 			t.count("requests answered 503, "+o.name, 1)
@@ -115,7 +115,7 @@ func (t *outages) during(o outage, answers map[string]answer) {
 			t.count("stale copies, marked", 1)
 		}
 		if longest := "longest answer during an outage"; p.longer > 0 && slices.Contains(p.needs, o.part) {
-			limit += p.longer
+			limit += t.patience(p.longer)
 			t.longest(longest+", "+p.name, a.took)
 		} else {
 			t.longest(longest, a.took)
@@ -127,7 +127,7 @@ func (t *outages) during(o outage, answers map[string]answer) {
 	if excess > 0 {
 		t.slowRounds++
 	}
-	if excess > answerHardLimit-answerLimit || (excess > 0 && t.slowRounds > stalls) {
+	if excess > stall || (excess > 0 && t.slowRounds > stalls) {
 		t.fault("%s: %s is answered too late: %s", o.name, slowest, answers[slowest])
 	}
 }
@@ -139,7 +139,7 @@ func (t *outages) recover(o outage) {
 		t.fault("%s: still failing %s after its end: %v", o.name, took.Round(time.Millisecond), t.wrong())
 		return
 	}
-	limit, hardLimit := returnLimit+o.rest, returnHardLimit+o.rest
+	limit, hardLimit := t.patience(returnLimit+o.rest), t.patience(returnHardLimit+o.rest)
 	if took > limit && t.store != "" {
 		extra := t.reconnecting()
 		t.longest(fmt.Sprintf("longest time in which the database opens %d connections", t.round()), extra)
