@@ -67,22 +67,33 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 	return show(c, pages.Compare(p))
 }
 
-// agentNamed returns the agent with a handle, or else the only one whose handle or name contains the text. If there is
-// none, or perhaps more than one, it returns nil and says what is wrong.
+// maxNamed is how many agents agentNamed reads. Those whose name ends with the text come first.
+const maxNamed = 10
+
+// agentNamed returns the agent with a handle, or else the only one with a name, ignoring case, or else the only one whose
+// handle or name contains the text. If there is none, or perhaps more than one, it returns nil and says what is wrong.
 func (s *Site) agentNamed(c *fiber.Ctx, text string) (found *agent.Agent, wrong string, err error) {
 	if found, err = s.findAgent(c.UserContext(), text); found != nil || err != nil {
 		return found, "", err
 	}
-	list, next, err := s.publicAgents(c.UserContext(), agent.Filter{Q: text, Limit: 2})
-	switch {
-	case err != nil:
+	list, next, err := s.publicAgents(c.UserContext(), agent.Filter{Q: text, Limit: maxNamed})
+	if err != nil {
 		return nil, "", err
+	}
+	only := len(list) == 1 && next == ""
+	if !only {
+		named := slices.DeleteFunc(slices.Clone(list), func(a *agent.Agent) bool { return !strings.EqualFold(a.Name, text) })
+		if len(named) == 1 {
+			list, only = named, true
+		}
+	}
+	switch {
+	case only:
+		return list[0], "", nil
 	case len(list) == 0 && next == "":
 		return nil, "No agent has “" + text + "” in its handle or name.", nil
-	case len(list) != 1 || next != "":
-		return nil, "More than one agent may have “" + text + "” in its handle or name. Type the whole handle of one.", nil
 	}
-	return list[0], "", nil
+	return nil, "More than one agent may have “" + text + "” in its handle or name. Type the whole handle of one.", nil
 }
 
 // namesOf returns the names of agents as one text: "Harbor Pilot and Slow Lantern".

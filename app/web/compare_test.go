@@ -44,9 +44,12 @@ func TestCompareAnyAgents(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	var ids []uuid.UUID
-	for n := range 120 {
-		name := fmt.Sprintf("Oracle %03d", n)
-		made, err := agent.Store{}.Create(t.Context(), h.db, agent.New{Profile: agent.Profile{Name: name}, Handle: fmt.Sprintf("o-%03d", n), At: h.now})
+	for n := range 121 {
+		name, handle := fmt.Sprintf("Oracle %03d", n), fmt.Sprintf("o-%03d", n)
+		if n == 120 { // the names of others contain this one
+			name, handle = "Oracle 11", "o-short"
+		}
+		made, err := agent.Store{}.Create(t.Context(), h.db, agent.New{Profile: agent.Profile{Name: name}, Handle: handle, At: h.now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +62,8 @@ func TestCompareAnyAgents(t *testing.T) {
 	for query, want := range map[string]struct{ title, wrong, a, b string }{
 		"?a=o-118&b=o-119":      {title: "Oracle 118 and Oracle 119", a: "o-118", b: "o-119"},
 		"?a=Oracle+118&b=o-119": {title: "Oracle 118 and Oracle 119", a: "o-118", b: "o-119"},
-		"?a=oracle+11&b=o-119":  {title: "Compare", wrong: "More than one agent may have “oracle 11”", a: "oracle 11", b: "o-119"},
+		"?a=oracle+11&b=o-119":  {title: "Oracle 11 and Oracle 119", a: "o-short", b: "o-119"},
+		"?a=oracle+1&b=o-119":   {title: "Compare", wrong: "More than one agent may have “oracle 1”", a: "oracle 1", b: "o-119"},
 		"?a=o-118&b=nobody":     {title: "Compare", wrong: "No agent has “nobody”", a: "o-118", b: "nobody"},
 		"?a=o-118&b=%22%3Cb%3E": {title: "Compare", wrong: `No agent has “"<b>”`, a: "o-118", b: `"<b>`},
 		"":                      {title: "Compare"},
