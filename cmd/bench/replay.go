@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type replay struct {
 	bench      *bench
 	database   string
 	statements []statement
-	since      time.Time // ids that are newer belong to the publish
+	made       [][]byte // the ids that the publish made, as text
 }
 
 // statement is one statement in the log.
@@ -54,8 +55,9 @@ func (b *bench) recordReplay(ctx context.Context) (*replay, error) {
 	}
 	defer n.Stop()
 	p := w.publisher(n, w.keys.postgres)
+	var since time.Time
 	for range 5 { // the first ones also prepare statements and make the agent's counters
-		r.since = time.Now()
+		since = time.Now()
 		if _, err := p.run(ctx, traffic{clients: 1, count: 1}); err != nil {
 			return nil, err
 		}
@@ -67,6 +69,7 @@ func (b *bench) recordReplay(ctx context.Context) (*replay, error) {
 	if r.statements, err = lastPublish(string(text)); err != nil {
 		return nil, err
 	}
+	r.made = madeSince(r.statements, since)
 	return r, b.postgres.exec(ctx, "postgres", "ALTER DATABASE "+r.database+" RESET log_statement")
 }
 
@@ -95,7 +98,10 @@ func (r *replay) measure(ctx context.Context) (s sample, err error) {
 }
 
 func (r *replay) once(ctx context.Context, conn *pgx.Conn) error {
-	fresh := map[string]string{}
+	fresh := make([][]byte, len(r.made))
+	for i := range fresh {
+		fresh[i] = []byte(database.NewID(time.Now()).String())
+	}
 	next := 0
 	for _, message := range messages(r.statements) {
 		batch := &pgconn.Batch{}
@@ -122,19 +128,28 @@ func messages(list []statement) [][]statement {
 
 var uuidText = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// renew replaces the ids that the publish made. fresh keeps the new ones, so that the rows still refer to each other.
-func (r *replay) renew(value []byte, fresh map[string]string) []byte {
-	return uuidText.ReplaceAllFunc(value, func(id []byte) []byte {
-		old := uuid.MustParse(string(id))
-		seconds, nanoseconds := old.Time().UnixTime()
-		if time.Unix(seconds, nanoseconds).Before(r.since.Add(-time.Millisecond)) {
-			return id
+// madeSince lists the ids in the values of statements that are newer than since.
+func madeSince(list []statement, since time.Time) (made [][]byte) {
+	for _, q := range list {
+		for _, id := range uuidText.FindAll(bytes.Join(q.values, []byte(" ")), -1) {
+			seconds, nanoseconds := uuid.MustParse(string(id)).Time().UnixTime()
+			known := slices.ContainsFunc(made, func(other []byte) bool { return bytes.Equal(id, other) })
+			if !known && !time.Unix(seconds, nanoseconds).Before(since.Add(-time.Millisecond)) {
+				made = append(made, id)
+			}
 		}
-		if fresh[string(id)] == "" {
-			fresh[string(id)] = database.NewID(time.Now()).String()
+	}
+	return made
+}
+
+// renew replaces the ids that the publish made by fresh ones, so that the rows still refer to each other.
+func (r *replay) renew(value []byte, fresh [][]byte) []byte {
+	for i, id := range r.made {
+		if bytes.Contains(value, id) {
+			value = bytes.ReplaceAll(value, id, fresh[i])
 		}
-		return []byte(fresh[string(id)])
-	})
+	}
+	return value
 }
 
 var (

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
@@ -54,10 +52,20 @@ func TestRenew(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	old, made := database.NewID(now.Add(-time.Hour)).String(), database.NewID(now).String()
-	r, fresh := &replay{since: now}, map[string]string{}
-	first, second := string(r.renew([]byte("{"+made+","+old+"}"), fresh)), string(r.renew([]byte(made), fresh))
-	if _, err := uuid.Parse(second); err != nil || second == made || first != "{"+second+","+old+"}" {
-		t.Errorf("%s and %s became %s and %s", old, made, first, second)
+	statements := []statement{
+		{values: [][]byte{nil, []byte("{" + made + "," + old + "}")}}, {values: [][]byte{[]byte(made)}},
+	}
+	r := &replay{made: madeSince(statements, now)}
+	if len(r.made) != 1 || string(r.made[0]) != made {
+		t.Fatalf("made %q, want only %s", r.made, made)
+	}
+	fresh := [][]byte{[]byte("fresh")}
+	for _, tt := range []struct{ value, want string }{
+		{"{" + made + "," + old + "}", "{fresh," + old + "}"}, {made, "fresh"}, {old, old}, {"", ""},
+	} {
+		if got := string(r.renew([]byte(tt.value), fresh)); got != tt.want {
+			t.Errorf("%s became %s, want %s", tt.value, got, tt.want)
+		}
 	}
 	if r.renew(nil, fresh) != nil {
 		t.Error("NULL became a value")
