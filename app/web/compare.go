@@ -67,7 +67,7 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 	return show(c, pages.Compare(p))
 }
 
-// maxNamed is how many agents agentNamed reads. Those whose name ends with the text come first.
+// maxNamed is how many agents agentNamed reads. Those whose handle or name ends with the text come first.
 const maxNamed = 10
 
 // agentNamed returns the agent with a handle, or else the only one with a name, ignoring case, or else the only one whose
@@ -80,20 +80,16 @@ func (s *Site) agentNamed(c *fiber.Ctx, text string) (found *agent.Agent, wrong 
 	if err != nil {
 		return nil, "", err
 	}
-	only := len(list) == 1 && next == ""
-	if !only {
-		named := slices.DeleteFunc(slices.Clone(list), func(a *agent.Agent) bool { return !strings.EqualFold(a.Name, text) })
-		if len(named) == 1 {
-			list, only = named, true
-		}
-	}
-	switch {
-	case only:
-		return list[0], "", nil
-	case len(list) == 0 && next == "":
+	if len(list) == 0 && next == "" {
 		return nil, "No agent has “" + text + "” in its handle or name.", nil
 	}
-	return nil, "More than one agent may have “" + text + "” in its handle or name. Type the whole handle of one.", nil
+	if len(list) > 1 || next != "" {
+		list = slices.DeleteFunc(list, func(a *agent.Agent) bool { return !strings.EqualFold(a.Name, text) })
+	}
+	if len(list) != 1 {
+		return nil, "More than one agent may have “" + text + "” in its handle or name. Type the whole handle of one.", nil
+	}
+	return list[0], "", nil
 }
 
 // namesOf returns the names of agents as one text: "Harbor Pilot and Slow Lantern".
